@@ -1,0 +1,103 @@
+"""Do the same thing to many items, on all cores or on a cluster, in order, with progress.
+
+`MEDIARANK_JOBS` limits the processes (default: all cores); `MEDIARANK_CLUSTER` names a Dask scheduler
+(`tcp://host:8786`) to use instead. Neither changes a result: outcomes come back in the order of the items, and
+every worker holds OpenCV, BLAS and numba to one thread.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+import joblib
+from threadpoolctl import threadpool_limits
+
+from mediarank.types import ConfigError
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+def jobs() -> int:
+    """How many processes to use on this machine."""
+    text = os.environ.get("MEDIARANK_JOBS", "")
+    if not text:
+        return int(joblib.cpu_count())
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"MEDIARANK_JOBS must be a whole number from 1 up, not {text!r}.")
+    return int(text)
+
+
+def fan_out(
+    function: Callable[[Item], Outcome], items: Sequence[Item], what: str, batch: int | None = None
+) -> list[Outcome]:
+    """`[function(item) for item in items]`, spread over processes; `function` must be picklable and pure.
+
+    batch : items handed to a worker at a time; the default aims at a hundred hand-overs, 64 items each at most
+    """
+    cluster = os.environ.get("MEDIARANK_CLUSTER", "")
+    workers = jobs()
+    batch = batch or max(1, min(64, len(items) // 100))
+    chunks = [items[start : start + batch] for start in range(0, len(items), batch)]
+    with ExitStack() as stack:
+        if cluster:
+            from distributed import Client
+
+            stack.enter_context(Client(cluster))
+            stack.enter_context(joblib.parallel_config("dask"))
+        elif workers == 1 or len(chunks) <= 1:
+            stack.enter_context(joblib.parallel_config("sequential"))
+        else:
+            stack.enter_context(joblib.parallel_config("loky", n_jobs=workers))
+        outcomes = joblib.Parallel(return_as="generator")(
+            joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks
+        )
+        return [outcome for chunk in _with_progress(outcomes, [len(c) for c in chunks], what) for outcome in chunk]
+
+
+def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:
+    import cv2
+
+    cv2.setNumThreads(1)
+    with threadpool_limits(1):
+        return [function(item) for item in chunk]
+
+
+def _with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
+    """A progress bar on a terminal; in a log, a plain line every ten seconds and one at the end."""
+    total = sum(lengths)
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as bar:
+            task = bar.add_task(what, total=total, rate="")
+            started = time.monotonic()
+            for done, (chunk, length) in enumerate(zip(chunks, lengths, strict=True), start=1):
+                rate = sum(lengths[:done]) / max(time.monotonic() - started, 1e-9)
+                bar.update(task, advance=length, rate=f"{rate:.0f}/s")
+                yield chunk
+        return
+    started = said = time.monotonic()
+    finished = 0
+    for chunk, length in zip(chunks, lengths, strict=True):
+        finished += length
+        now = time.monotonic()
+        if now - said >= 10 or finished == total:
+            rate = finished / max(now - started, 1e-9)
+            left = f", {(total - finished) / rate:.0f} s left" if finished < total else ""
+            print(f"{what}: {finished} of {total}, {rate:.0f}/s{left}", file=sys.stderr, flush=True)
+            said = now
+        yield chunk

@@ -1,0 +1,287 @@
+"""The contracts between stages, and the errors that guard them.
+
+First the exceptions, then the five values that pass between stages: Labels, Manifest, Roles, FeatureMatrix and
+Judgments. Each checks its own invariants when it is made, so a stage that holds one may trust it. How they are
+written to disk is known to `store.py` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Floats = npt.NDArray[np.float32]
+
+KINDS: Final = ("image", "clip", "sound")
+ROLES: Final = ("base", "rank", "valid", "test")
+OK: Final = "ok"
+QUARANTINED: Final = "quarantined"
+
+
+class MediarankError(Exception):
+    """Anything we can explain: what was found, what was expected, what to do."""
+
+
+class ConfigError(MediarankError):
+    """params.yaml asks for something that does not exist or makes no sense."""
+
+
+class DataError(MediarankError):
+    """A table, matrix or file breaks its contract."""
+
+
+class MediaError(MediarankError):
+    """A media file that can't be used; the message is the reason shown in the quarantine table."""
+
+
+class CheckFailed(MediarankError):
+    """A data check refused the collection; the run stops here."""
+
+
+def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:
+    missing = [c for c in columns if c not in table.columns]
+    if missing:
+        raise DataError(
+            f"{what} lacks the column(s) {', '.join(missing)}; it has {', '.join(map(str, table.columns))}."
+        )
+
+
+def require_unique(values: pd.Series | Sequence[str] | npt.NDArray[np.str_], what: str) -> None:
+    series = pd.Series(values)
+    repeated = series[series.duplicated()].unique()
+    if len(repeated):
+        shown = ", ".join(map(str, repeated[:3]))
+        raise DataError(f"{what} must be unique, but {len(repeated)} of them occur more than once, such as {shown}.")
+
+
+LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "classes": ("item", "class"),
+    "keywords": ("item", "keyword"),
+    "concepts": ("item", "concept", "relevant"),
+    "events": ("clip", "event", "relevant"),
+    "orderings": ("attribute", "target", "strength"),
+    "splits": ("item", "role"),
+}
+"""Each label table and its columns. `target` of an ordering is a class or an item."""
+
+ITEM_COLUMN: Final[Mapping[str, str]] = {t: c[0] for t, c in LABEL_TABLES.items() if t != "orderings"}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the source says of its items; every table is there, empty where the source is silent."""
+
+    tables: Mapping[str, pd.DataFrame]
+
+    def __post_init__(self) -> None:
+        strangers = set(self.tables) - set(LABEL_TABLES)
+        if strangers:
+            raise DataError(
+                f"Unknown label table(s) {', '.join(sorted(strangers))}; known are {', '.join(LABEL_TABLES)}."
+            )
+        full = {
+            name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()
+        }
+        for name, table in full.items():
+            require_columns(table, LABEL_TABLES[name], f"labels/{name}.csv")
+        object.__setattr__(self, "tables", full)
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return self.tables[name]
+
+    def restricted_to(self, items: Iterable[str]) -> Labels:
+        """Only what is said of `items`; orderings of classes stay."""
+        known = set(items)
+        classes = set(self["classes"]["class"])
+        kept = {
+            name: table[table[ITEM_COLUMN[name]].isin(known)].reset_index(drop=True)
+            for name, table in self.tables.items()
+            if name in ITEM_COLUMN
+        }
+        orderings = self["orderings"]
+        kept["orderings"] = orderings[orderings["target"].isin(known | classes)].reset_index(drop=True)
+        return Labels(kept)
+
+
+MANIFEST_COLUMNS: Final = (
+    "item_id", "path", "kind", "width", "height", "seconds", "fps", "has_sound", "sha256", "group_id",
+    "status", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One row an item, sorted by `item_id`: what it is, and whether it can be used.
+
+    `item_id` is the path below `data/raw/media`, with forward slashes. `status` is `ok` or `quarantined`; a
+    quarantined row has a `reason`. Sizes and lengths are 0 where they are unknown or make no sense.
+    """
+
+    table: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        require_columns(self.table, MANIFEST_COLUMNS, "the manifest")
+        require_unique(self.table["item_id"], "item ids of the manifest")
+        if not self.table["item_id"].is_monotonic_increasing:
+            raise DataError("The manifest must be sorted by item_id.")
+        for column, allowed in (("kind", KINDS), ("status", (OK, QUARANTINED))):
+            strangers = set(self.table[column]) - set(allowed)
+            if strangers:
+                raise DataError(
+                    f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, strangers))}."
+                )
+        silent = self.table[(self.table["status"] == QUARANTINED) & (self.table["reason"] == "")]
+        if len(silent):
+            raise DataError(f"{len(silent)} quarantined items have no reason, such as {silent['item_id'].iloc[0]}.")
+
+    @property
+    def usable(self) -> pd.DataFrame:
+        return self.table[self.table["status"] == OK].reset_index(drop=True)
+
+    @property
+    def quarantined(self) -> pd.DataFrame:
+        return self.table[self.table["status"] == QUARANTINED].reset_index(drop=True)
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What each usable item may be used for, by group: no group straddles two roles or two folds.
+
+    `base` fits codebooks, scalers and base models, `rank` fits the ranker, `valid` chooses, `test` is measured.
+    `fold` (0 to 4) serves cross-validation protocols.
+    """
+
+    table: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        require_columns(self.table, ("item_id", "group_id", "role", "fold"), "the splits")
+        require_unique(self.table["item_id"], "item ids of the splits")
+        strangers = set(self.table["role"]) - set(ROLES)
+        if strangers:
+            raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, strangers))}.")
+        for column in ("role", "fold"):
+            straddling = self.table.groupby("group_id")[column].nunique()
+            straddling = straddling[straddling > 1]
+            if len(straddling):
+                raise DataError(
+                    f"{len(straddling)} groups straddle {column}s, such as {straddling.index[0]}: test items would leak."
+                )
+
+    def items(self, *roles: str) -> list[str]:
+        return list(self.table.loc[self.table["role"].isin(roles), "item_id"])
+
+
+@dataclass(frozen=True)
+class FeatureMatrix:
+    """Named float32 columns over items. Rows are found by id, never by position.
+
+    ids : sorted item (or frame, or query) ids, one a row
+    names : one a column
+    values : (len(ids), len(names)) float32, possibly memory-mapped
+    """
+
+    ids: npt.NDArray[np.str_]
+    names: tuple[str, ...]
+    values: Floats
+    _position: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        ids = np.asarray(self.ids, dtype=str)
+        object.__setattr__(self, "ids", ids)
+        object.__setattr__(self, "names", tuple(self.names))
+        require_unique(ids, "ids of a feature matrix")
+        require_unique(self.names, "column names of a feature matrix")
+        if self.values.shape != (len(ids), len(self.names)):
+            raise DataError(
+                f"{len(ids)} ids and {len(self.names)} names can't describe values of shape {self.values.shape}."
+            )
+        if self.values.dtype != np.float32:
+            raise DataError(f"Feature values must be float32, not {self.values.dtype}.")
+        object.__setattr__(self, "_position", {item: row for row, item in enumerate(ids.tolist())})
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._position
+
+    def positions(self, ids: Iterable[str]) -> npt.NDArray[np.intp]:
+        """The rows of `ids`, in their order."""
+        wanted = list(ids)
+        missing = [i for i in wanted if i not in self._position]
+        if missing:
+            raise DataError(
+                f"{len(missing)} of {len(wanted)} ids have no row in this matrix, such as {', '.join(missing[:3])}."
+            )
+        return np.fromiter((self._position[i] for i in wanted), dtype=np.intp, count=len(wanted))
+
+    def rows(self, ids: Iterable[str]) -> Floats:
+        """The values of `ids`, in their order, as a copy in memory."""
+        return np.ascontiguousarray(self.values[self.positions(ids)])
+
+    def require_finite(self, block: int = 65536) -> None:
+        """Refuse NaN and infinity, a block of rows at a time so that a memory-mapped matrix stays on disk."""
+        for start in range(0, len(self.ids), block):
+            bad = ~np.isfinite(self.values[start : start + block]).all(axis=1)
+            if bad.any():
+                first = self.ids[start + int(np.argmax(bad))]
+                raise DataError(f"Feature values must be finite, but {int(bad.sum())} rows are not, such as {first}.")
+
+
+@dataclass(frozen=True)
+class Judgments:
+    """How relevant each item is to each query: a sparse table of positive grades; what is absent is 0.
+
+    A query may be an item (search by example), a concept, an event or a keyword. `candidates` are the items that
+    were judged at all: those that a ranking is measured over.
+    """
+
+    queries: tuple[str, ...]
+    candidates: tuple[str, ...]
+    relevant: Mapping[str, Mapping[str, float]]
+
+    def __post_init__(self) -> None:
+        require_unique(self.queries, "queries")
+        require_unique(self.candidates, "candidates")
+        known, judged = set(self.candidates), set(self.queries)
+        for query, grades in self.relevant.items():
+            if query not in judged:
+                raise DataError(f"Judgments are given for {query!r}, which is not among the queries.")
+            for item, grade in grades.items():
+                if item not in known:
+                    raise DataError(f"Query {query!r} judges {item!r}, which is not among the candidates.")
+                if not (np.isfinite(grade) and grade > 0):
+                    raise DataError(f"A grade must be finite and positive, but {query!r} gives {item!r} {grade}.")
+
+    def __iter__(self) -> Iterator[tuple[str, Mapping[str, float]]]:
+        return ((query, self.relevant.get(query, {})) for query in self.queries)
+
+    def grades(self, query: str, items: Sequence[str]) -> npt.NDArray[np.float64]:
+        """Grades of `items` for `query`, in their order."""
+        given = self.relevant.get(query, {})
+        return np.fromiter((given.get(i, 0.0) for i in items), dtype=np.float64, count=len(items))
+
+    @classmethod
+    def from_classes(cls, classes: Mapping[str, str], queries: Sequence[str]) -> Judgments:
+        """Search by example: items of the query's class are relevant, the query itself is not judged."""
+        unknown = [q for q in queries if q not in classes]
+        if unknown:
+            raise DataError(f"{len(unknown)} queries have no class, such as {', '.join(unknown[:3])}.")
+        members: dict[str, list[str]] = {}
+        for item, name in classes.items():
+            members.setdefault(name, []).append(item)
+        relevant = {q: {i: 1.0 for i in members[classes[q]] if i != q} for q in queries}
+        return cls(tuple(queries), tuple(classes), relevant)
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[str, str]], candidates: Sequence[str]) -> Judgments:
+        """Concepts, events and keywords: (query, item) says that the item is relevant."""
+        relevant: dict[str, dict[str, float]] = {}
+        for query, item in pairs:
+            relevant.setdefault(query, {})[item] = 1.0
+        return cls(tuple(sorted(relevant)), tuple(candidates), relevant)
