@@ -36,7 +36,14 @@ def jobs() -> int:
 def fan_out(
     function: Callable[[Item], Outcome], items: Sequence[Item], what: str, batch: int | None = None
 ) -> list[Outcome]:
-    """`[function(item) for item in items]`, spread over processes; `function` must be picklable and pure.
+    """`[function(item) for item in items]`, spread over processes; `function` must be picklable and pure."""
+    return list(fan_out_iter(function, items, what, batch))
+
+
+def fan_out_iter(
+    function: Callable[[Item], Outcome], items: Sequence[Item], what: str, batch: int | None = None
+) -> Iterator[Outcome]:
+    """The same, one outcome after another as they become ready, so that the caller need not hold them all.
 
     batch : items handed to a worker at a time; the default aims at a hundred hand-overs, 64 items each at most
     """
@@ -57,7 +64,8 @@ def fan_out(
         outcomes = joblib.Parallel(return_as="generator")(
             joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks
         )
-        return [outcome for chunk in _with_progress(outcomes, [len(c) for c in chunks], what) for outcome in chunk]
+        for chunk in with_progress(outcomes, [len(c) for c in chunks], what):
+            yield from chunk
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:
@@ -68,7 +76,7 @@ def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any
         return [function(item) for item in chunk]
 
 
-def _with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
+def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
     """A progress bar on a terminal; in a log, a plain line every ten seconds and one at the end."""
     total = sum(lengths)
     if sys.stderr.isatty():

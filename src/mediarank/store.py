@@ -6,6 +6,7 @@ value or the new one, never half of one. Nothing is pickled. The same value alwa
 
 from __future__ import annotations
 
+import ctypes
 import io
 import json
 import os
@@ -49,16 +50,29 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `target`; on success it takes the place of `target`."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    old = temporary.with_name(temporary.name + ".old")
     try:
         yield temporary
         temporary.chmod(0o755)
-        if target.exists():
+        if not target.exists():
+            temporary.replace(target)
+        elif not _exchange(temporary, target):
+            # Without an atomic exchange there is an instant without the folder; its stage would then run again.
+            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
             target.replace(old)
-        temporary.replace(target)
+            temporary.replace(target)
+            temporary = old
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step (Linux's renameat2); False where the system can't."""
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return False
+    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -177,6 +191,28 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
             return dict(archive)
 
     return _read(path, load)
+
+
+def write_outcome(
+    folder: Path,
+    arrays: Mapping[str, np.ndarray[Any, Any]],
+    facts: Mapping[str, Any],
+    scores: Mapping[str, FeatureMatrix],
+) -> None:
+    """A fitted system: `model.npz`, `model.json` and one matrix a method below `scores/`."""
+    with atomic_folder(folder) as temporary:
+        write_arrays(temporary / "model.npz", arrays)
+        write_json(temporary / "model.json", facts)
+        for method, matrix in scores.items():
+            write_features(temporary / "scores" / method, matrix)
+
+
+def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
+    """method -> scores, of a fitted system, methods in the order of their names."""
+    methods = sorted(path.name for path in (folder / "scores").glob("*") if path.is_dir())
+    if not methods:
+        raise DataError(f"{folder} holds no scores; run the stage that writes them first (dvc repro).")
+    return {method: read_features(folder / "scores" / method) for method in methods}
 
 
 def _flags(column: pd.Series, path: Path) -> pd.Series:

@@ -94,6 +94,11 @@ class Labels:
     def __getitem__(self, name: str) -> pd.DataFrame:
         return self.tables[name]
 
+    @property
+    def class_of(self) -> dict[str, str]:
+        """item -> class"""
+        return dict(zip(self["classes"]["item"], self["classes"]["class"], strict=True))
+
     def restricted_to(self, items: Iterable[str]) -> Labels:
         """Only what is said of `items`; orderings of classes stay."""
         known = set(items)
@@ -169,7 +174,7 @@ class Roles:
             straddling = straddling[straddling > 1]
             if len(straddling):
                 raise DataError(
-                    f"{len(straddling)} groups straddle {column}s, such as {straddling.index[0]}: test items would leak."
+                    f"{len(straddling)} groups straddle {column}s, such as {straddling.index[0]}: test items leak."
                 )
 
     def items(self, *roles: str) -> list[str]:

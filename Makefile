@@ -1,0 +1,51 @@
+# Everything sets itself up: Python 3.11 or newer, git and make are enough.
+.DEFAULT_GOAL := help
+.PHONY: help env run test check bench up down lock
+
+PYTHON ?= python3
+BIN := .venv/bin
+export DO_NOT_TRACK := 1
+export DVC_NO_ANALYTICS := 1
+export MLFLOW_DISABLE_TELEMETRY := true
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
+
+env: .venv/.ready ## make .venv from requirements.lock
+
+# uv installs in a fraction of pip's time; where it can't reach an index that pip is configured for, pip does it.
+.venv/.ready: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mediarank needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet "$$(grep '^uv==' requirements.lock)"
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -r requirements.lock \
+		|| $(BIN)/python -m pip install --quiet -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: env ## generate the demo collection, run the pipeline, record it, print the results
+	$(BIN)/dvc repro
+	$(BIN)/mediarank track
+	$(BIN)/mediarank results
+
+test: env ## all tests
+	$(BIN)/python -m pytest
+
+check: env ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: env ## every benchmark, on what it generates itself
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+up: env ## start the Prefect server with its schedule and the MLflow UI, on loopback
+	$(BIN)/mediarank up
+
+down: ## stop what `make up` started
+	$(BIN)/mediarank down
+
+lock: env ## resolve requirements.lock anew
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --all-extras --no-annotate --no-header \
+		--upgrade pyproject.toml --output-file requirements.lock
+

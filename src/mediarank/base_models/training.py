@@ -1,0 +1,145 @@
+"""A pool out of a feature matrix and judgments: draw bags, fit machines on all cores, gather them, normalise.
+
+Everything here is fitted on the items it is given, which must be those of the `base` role.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.base_models.bags import balanced_bags
+from mediarank.base_models.calibration import fit_sigmoid
+from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.svm import Bag, Machine, SVMConfig, fit_machine
+from mediarank.fanout import fan_out
+from mediarank.similarity.kernels import squared_distances
+from mediarank.types import DataError, FeatureMatrix, Floats, Judgments
+
+
+def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMConfig) -> list[str]:
+    """The concepts that have enough examples among `items`; a warning says of each other one how many it has."""
+    kept = []
+    for concept, grades in judgments:
+        positives = sum(item in grades for item in items)
+        if positives < config.minimum_positives:
+            warnings.warn(
+                f"Concept {concept!r} is skipped: it has {positives} positives among the {len(items)} items of the "
+                f"base role, and base models need {config.minimum_positives}.",
+                stacklevel=2,
+            )
+        elif positives == len(items):
+            warnings.warn(
+                f"Concept {concept!r} is skipped: all {positives} items of the base role are positives.", stacklevel=2
+            )
+        else:
+            kept.append(concept)
+    if not kept:
+        raise DataError(
+            f"No concept has {config.minimum_positives} positives and a negative among the {len(items)} items of the "
+            "base role; label more items or lower minimum_positives."
+        )
+    return kept
+
+
+def fit_pool(
+    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
+) -> SVMPool:
+    """The machines of one feature type for every concept that has enough positives.
+
+    name : of the feature type; it seeds the bags, so that types draw different ones
+    base : the items of the base role; judgments of other items are not looked at
+    """
+    items = sorted(base)
+    values = matrix.rows(items)
+    mean, scale = standardisation(values, config)
+    prepared: Floats = (values - mean) * scale
+    gammas = _gammas(prepared, config)
+    labels = {
+        concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)
+    }
+    bags = list(_bags(name, prepared, labels, gammas, config))
+    machines = fan_out(partial(fit_machine, config=config), bags, what=f"base models on {name}")
+    return _normalise(_gather(bags, machines, labels, prepared, mean, scale, config), values)
+
+
+def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
+    """Mean and inverse deviation of each column; a constant column becomes 0. Histograms are left as they are."""
+    dimension = values.shape[1]
+    if config.kernel == "intersection":
+        return np.zeros(dimension, dtype=np.float32), np.ones(dimension, dtype=np.float32)
+    deviation = values.std(axis=0, dtype=np.float64)
+    scale = np.divide(1.0, deviation, out=np.zeros(dimension), where=deviation > 1e-8)
+    return values.mean(axis=0, dtype=np.float64).astype(np.float32), scale.astype(np.float32)
+
+
+def _gammas(prepared: Floats, config: SVMConfig) -> tuple[float, ...]:
+    if config.kernel != "rbf":
+        return (1.0,)
+    sample = prepared[:: max(1, len(prepared) // 500)]
+    median = float(np.median(squared_distances(sample)[np.triu_indices(len(sample), 1)])) if len(sample) > 1 else 1.0
+    return tuple(width / (median or 1.0) for width in config.widths)
+
+
+def _bags(
+    name: str,
+    prepared: Floats,
+    labels: dict[str, npt.NDArray[np.bool_]],
+    gammas: tuple[float, ...],
+    config: SVMConfig,
+) -> Iterable[Bag]:
+    """Seeds come from the names, so a bag does not depend on which other concepts or types there are."""
+    for concept, relevant in labels.items():
+        seed = [config.seed, zlib.crc32(name.encode()), zlib.crc32(concept.encode())]
+        drawn = balanced_bags(
+            relevant,
+            bags=config.bags,
+            limit=config.bag_limit,
+            rng=np.random.default_rng(seed),
+            negatives_per_positive=config.negatives_per_positive,
+        )
+        for number, rows in enumerate(drawn):
+            yield Bag((concept, number), rows, prepared[rows], relevant[rows], gammas, zlib.crc32(bytes(str([*seed, number]), "ascii")))
+
+
+def _gather(
+    bags: Sequence[Bag],
+    machines: Sequence[Machine],
+    labels: dict[str, npt.NDArray[np.bool_]],
+    prepared: Floats,
+    mean: Floats,
+    scale: Floats,
+    config: SVMConfig,
+) -> SVMPool:
+    """One pool of many machines: every support vector once, the dual coefficients as a matrix."""
+    full = np.zeros((len(prepared), len(bags)), dtype=np.float32)
+    sigmoids = []
+    for column, (bag, machine) in enumerate(zip(bags, machines, strict=True)):
+        full[bag.rows[machine.support], column] = machine.coefficients
+        sigmoids.append(fit_sigmoid(machine.held_out, bag.labels, prior=float(labels[bag.name[0]].mean())))
+    used = full.any(axis=1)
+    vectors, coefficients = prepared[used], full[used]
+    if config.kernel == "linear":
+        vectors = np.ascontiguousarray((coefficients.astype(np.float64).T @ vectors).astype(np.float32))
+        coefficients = np.eye(len(bags), dtype=np.float32)
+    slopes, offsets = np.array(sigmoids, dtype=np.float32).T
+    blank = np.zeros(len(bags), dtype=np.float32)
+    return SVMPool(
+        config.kernel,
+        tuple(bag.name for bag in bags),
+        mean,
+        scale,
+        vectors,
+        coefficients,
+        np.array([machine.intercept for machine in machines], dtype=np.float32),
+        np.array([machine.gamma for machine in machines], dtype=np.float32),
+        blank,
+        blank,
+        slopes,
+        offsets,
+    )

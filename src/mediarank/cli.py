@@ -1,0 +1,218 @@
+"""The command line. First one command a stage, each of which reads, calls and writes; then what people ask for.
+
+A stage's command is what `dvc.yaml` runs. Imports are inside the commands, so that each pays for its own only.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mediarank import store
+from mediarank.types import MediarankError
+
+DATA = Path("data")
+CACHE = Path(".mediarank/cache")
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Rank image and video collections."
+)
+STAGES = "Stages (dvc repro runs them in order)"
+
+
+def main() -> None:
+    """Run a command; what we can explain is one message, without a traceback, and exit code 1."""
+    try:
+        app()
+    except MediarankError as error:
+        print(f"mediarank: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:
+        print(
+            f"mediarank: {error.strerror}: {error.filename or ''}. Nothing was half-written; mend it and run again.",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
+
+
+@app.command(rich_help_panel=STAGES)
+def collect() -> None:
+    """Bring media and labels into data/raw."""
+    from mediarank import config
+    from mediarank.stages.collect import collect as run
+
+    print(run(config.load().collection, DATA / "raw"))
+
+
+@app.command(rich_help_panel=STAGES)
+def manifest() -> None:
+    """List the items, fingerprint them, quarantine what can't be used."""
+    from mediarank import config
+    from mediarank.stages.manifest import build_manifest
+
+    labels = store.read_labels(DATA / "raw/labels")
+    items, kept, quarantine = build_manifest(DATA / "raw/media", labels, config.load().manifest)
+    store.write_manifest(DATA / "manifest/manifest.parquet", items)
+    store.write_labels(DATA / "manifest/labels", kept)
+    store.write_csv(DATA / "manifest/quarantine.csv", quarantine)
+    print(f"{len(items.usable)} usable items; {len(quarantine)} rows in quarantine")
+
+
+@app.command("check_manifest", rich_help_panel=STAGES)
+def check_manifest() -> None:
+    """Refuse a collection that can't be right, before anything is computed from it."""
+    from mediarank import config
+    from mediarank.ops import checks
+
+    folder = DATA / "manifest"
+    items, labels = store.read_manifest(folder / "manifest.parquet"), store.read_labels(folder / "labels")
+    quarantine = store.read_csv(folder / "quarantine.csv", ("what", "item_id", "source", "reason"))
+    result = checks.check_manifest(items, labels, quarantine, None, config.load().check_manifest)
+    store.write_json(DATA / "check_manifest/result.json", result.to_json())
+    result.raise_if_failed()
+
+
+@app.command(rich_help_panel=STAGES)
+def frames() -> None:
+    """Decode each original once, into working copies."""
+    from mediarank import config
+    from mediarank.stages.frames import build_frames
+
+    params = config.load()
+    items = store.read_manifest(DATA / "manifest/manifest.parquet")
+    quarantine = store.read_csv(DATA / "manifest/quarantine.csv", ("what", "item_id", "source", "reason"))
+    with store.atomic_folder(DATA / "frames/media") as target:
+        made = build_frames(items, DATA / "raw/media", target, params.frames, params.manifest.limits, CACHE / "frames")
+    store.write_table(DATA / "frames/frames.parquet", made.frames)
+    store.write_table(DATA / "frames/sounds.parquet", made.sounds)
+    store.write_csv(DATA / "frames/quarantine.csv", made.added_to(quarantine))
+    print(f"{len(made.frames)} pictures and {len(made.sounds)} sounds; {len(made.failures)} more in quarantine")
+
+
+@app.command(rich_help_panel=STAGES)
+def splits() -> None:
+    """Decide which items fit, choose and test."""
+    from mediarank import config
+    from mediarank.stages.splits import assign_roles, usable_items
+
+    folder = DATA / "frames"
+    seen, heard = store.read_table(folder / "frames.parquet"), store.read_table(folder / "sounds.parquet")
+    items = usable_items(store.read_manifest(DATA / "manifest/manifest.parquet"), seen, heard)
+    roles, warnings = assign_roles(items, store.read_labels(DATA / "manifest/labels"), config.load().splits)
+    store.write_roles(DATA / "splits/roles.parquet", roles)
+    print("\n".join([*(f"warning: {w}" for w in warnings), str(roles.table["role"].value_counts().to_dict())]))
+
+
+@app.command(rich_help_panel=STAGES)
+def features(name: Annotated[str, typer.Argument(help="a feature type, as in params.yaml")]) -> None:
+    """Extract one feature type from the working copies."""
+    from mediarank import config
+    from mediarank.features.cache import FeatureCache
+    from mediarank.stages.features import extract
+
+    folder = DATA / "frames"
+    seen, heard = store.read_table(folder / "frames.parquet"), store.read_table(folder / "sounds.parquet")
+    roles = store.read_roles(DATA / "splits/roles.parquet")
+    family = config.feature_type(config.load(), name)
+    matrix = extract(family, seen, heard, folder / "media", roles, FeatureCache(CACHE / "features"))
+    store.write_features(DATA / "features" / name, matrix)
+    print(f"{name}: {len(matrix)} rows of {len(matrix.names)} dimensions")
+
+
+@app.command("check_features", rich_help_panel=STAGES)
+def check_features() -> None:
+    """Refuse features that can't be right, before anything is fitted to them."""
+    from mediarank import config
+    from mediarank.stages.check_features import check_features as run
+
+    params = config.load()
+    matrices = {name: store.read_features(DATA / "features" / name) for name in params.features}
+    result = run(matrices, store.read_roles(DATA / "splits/roles.parquet"), params.check_features)
+    store.write_json(DATA / "check_features/result.json", result.to_json())
+    result.raise_if_failed()
+
+
+@app.command(rich_help_panel=STAGES)
+def systems(name: Annotated[str, typer.Argument(help="a system, as in params.yaml")]) -> None:
+    """Fit one system and let it rank."""
+    from mediarank import config
+    from mediarank.stages.systems import run_system
+    from mediarank.systems.contract import Inputs
+
+    settings = config.system(config.load(), name)
+    matrices = {feature: store.read_features(DATA / "features" / feature) for feature in settings.features}
+    labels, roles = store.read_labels(DATA / "manifest/labels"), store.read_roles(DATA / "splits/roles.parquet")
+    outcome = run_system(name, Inputs(matrices, labels, roles), settings)
+    store.write_outcome(DATA / "systems" / name, outcome.arrays, outcome.facts, outcome.scores)
+
+
+@app.command(rich_help_panel=STAGES)
+def evaluation(name: Annotated[str, typer.Argument(help="a system, as in params.yaml")]) -> None:
+    """Measure how well a system's methods rank."""
+    from mediarank import config
+    from mediarank.stages.evaluation import evaluate
+
+    params = config.load()
+    config.system(params, name)
+    labels = store.read_labels(DATA / "manifest/labels")
+    measured = evaluate(name, store.read_scores(DATA / "systems" / name), labels, params.evaluation)
+    folder = DATA / "evaluation" / name
+    store.write_json(folder / "metrics.json", measured.metrics)
+    store.write_table(folder / "summary.parquet", measured.summary)
+    store.write_table(folder / "per_query.parquet", measured.per_query)
+    store.write_csv(folder / "curves.csv", measured.curves)
+
+
+@app.command()
+def params(schema: Annotated[bool, typer.Option(help="print what may be said instead")] = False) -> None:
+    """Print the effective configuration, defaults included, or its JSON schema."""
+    import json
+
+    import yaml
+
+    from mediarank import config
+
+    if schema:
+        print(json.dumps(config.schema(), indent=2))
+    else:
+        print(yaml.safe_dump(config.load().model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+
+
+@app.command()
+def quarantine() -> None:
+    """Print what can't be used, and why."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = store.read_csv(DATA / "frames/quarantine.csv", ("what", "item_id", "source", "reason"))
+    view = Table("what", "item", "where", "reason", title=f"{len(table)} in quarantine")
+    for row in table.itertuples(index=False):
+        view.add_row(*map(str, row))
+    Console().print(view)
+
+
+@app.command()
+def track() -> None:
+    """Record this version's results in MLflow; a version is recorded once."""
+    from mediarank.ops.tracking import track as run
+
+    print(run(Path.cwd()).summary())
+
+
+@app.command()
+def up() -> None:
+    """Start the Prefect server with its schedule and the MLflow UI, on loopback."""
+    from mediarank.ops import services
+
+    services.up(Path.cwd())
+
+
+@app.command()
+def down() -> None:
+    """Stop what `mediarank up` started."""
+    from mediarank.ops import services
+
+    services.down(Path.cwd())

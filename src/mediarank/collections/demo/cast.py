@@ -1,0 +1,60 @@
+"""The props of one picture, waiting until their scene reaches the depth where they stand.
+
+A scene is painted back to front and calls `enter` for each zone it has (sky, span, water, wall, road, ground), so
+that what comes later may hide part of a prop. A scene asks `wants` before it decides whether to have, say, a lake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mediarank.collections.demo.canvas import Canvas
+from mediarank.collections.demo.pen import Pen
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Prop:
+    """Something to draw: where it stands, and how high it is as a share of the picture's shorter side."""
+
+    word: str
+    zone: str
+    tall: float
+    draw: Callable[[Pen], None]
+    tilt: float = 0.0
+
+
+class Cast:
+    def __init__(self, props: Sequence[Prop] = ()) -> None:
+        self.waiting = list(props)
+
+    def wants(self, zone: str) -> bool:
+        return any(prop.zone == zone for prop in self.waiting)
+
+    def enter(
+        self, canvas: Canvas, zone: str, x: Range, y: Range, *, grow: Range = (0.7, 1.3), depth: Range = (0.5, 0.1)
+    ) -> None:
+        """Draw the props of this zone between the columns `x` and rows `y` (both in shares of the canvas).
+
+        grow, depth : size factor and haze at the first and at the second row of `y`
+        """
+        rng = canvas.rng
+        entering = [prop for prop in self.waiting if prop.zone == zone]
+        self.waiting = [prop for prop in self.waiting if prop.zone != zone]
+        for prop, nearness in zip(entering, np.sort(rng.random(len(entering))).tolist(), strict=True):
+            scale = prop.tall * canvas.unit * (grow[0] + (grow[1] - grow[0]) * nearness)
+            pen = Pen(
+                canvas,
+                float(rng.uniform(*x)) * canvas.width,
+                (y[0] + (y[1] - y[0]) * nearness) * canvas.height,
+                scale * float(np.exp(rng.uniform(-0.45, 0.45))),
+                depth[0] + (depth[1] - depth[0]) * nearness,
+                float(rng.normal(0, prop.tilt)) if prop.tilt else 0.0,
+                bool(rng.random() < 0.5),
+            )
+            prop.draw(pen)
+            canvas.say(prop.word)

@@ -1,0 +1,230 @@
+"""Figures as SVG text: lines, bars with confidence intervals, and heat tables.
+
+Drawn with matplotlib's objects alone, without pyplot's state, and the same bytes for the same values: ids are hashed
+with a fixed salt and nothing is dated. Text stays text. Colours of `THEME` become CSS variables with the colour as
+fallback, so a figure follows the page between light and dark and still stands alone.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from mediarank.evaluation.html import printable
+from mediarank.types import DataError
+
+SERIES: Final = ("#2563c9", "#d4591c", "#12866a", "#a8328a", "#a87d0a", "#5b6878", "#0f8aa3", "#7748c4")
+"""Colours of the methods, in their order; told apart by readers who don't see red or green as well."""
+
+INK, FAINT, GRID, PAPER = "#1f2530", "#687182", "#e2e4e9", "#fffefc"
+THEME: Final = {
+    INK: "ink",
+    FAINT: "faint",
+    GRID: "grid",
+    PAPER: "card",
+    **{c: f"series-{n}" for n, c in enumerate(SERIES)},
+}
+DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
+WIDTH: Final = 6.2
+LABEL_LENGTH: Final = 30
+
+SETTINGS: Final[Any] = {  # matplotlib types the keys as one long literal
+    "svg.hashsalt": "mediarank",
+    "svg.fonttype": "none",
+    "text.parse_math": False,  # a label may hold a dollar sign
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so text is measured alike everywhere
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.edgecolor": GRID,
+    "axes.labelcolor": FAINT,
+    "axes.linewidth": 1.0,
+    "axes.axisbelow": True,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "lines.solid_capstyle": "round",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve, with a band around it if `low` and `high` are given."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] | None = None
+    high: Sequence[float] | None = None
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value with the interval it is known to."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+
+
+def line_figure(
+    lines: Sequence[Line], x_label: str, y_label: str, *, log_x: bool = False, highlight: str | None = None
+) -> str:
+    """Curves of values from 0 up; the highlighted one is drawn last and thicker."""
+    if not lines:
+        raise DataError("A figure of lines needs at least one line.")
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
+        axes = _axes(figure, x_label, y_label)
+        axes.grid(visible=True, axis="y")
+        if log_x:
+            axes.set_xscale("log")
+            places = sorted({float(x) for line in lines for x in line.x})
+            axes.xaxis.set_major_locator(FixedLocator(places))
+            axes.xaxis.set_minor_locator(NullLocator())
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        for number, line in enumerate(lines):
+            strong = line.label == highlight
+            if line.low is not None and line.high is not None:
+                axes.fill_between(line.x, line.low, line.high, color=_colour(number), alpha=0.16, linewidth=0)
+            axes.plot(
+                line.x,
+                line.y,
+                color=_colour(number),
+                linestyle=_dash(number),
+                linewidth=2.6 if strong else 1.6,
+                zorder=4 if strong else 3,
+            )
+        axes.set_ylim(bottom=0)
+        axes.margins(x=0.01)
+        _legend(figure, [line.label for line in lines])
+        return _svg(figure)
+
+
+def bar_figure(bars: Sequence[Bar], x_label: str) -> str:
+    """Horizontal bars, the first on top, each with its confidence interval and its value."""
+    if not bars:
+        raise DataError("A figure of bars needs at least one bar.")
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH, 1.1 + 0.36 * len(bars)), layout="constrained")
+        axes = _axes(figure, x_label, "")
+        axes.grid(visible=True, axis="x")
+        axes.spines["bottom"].set_visible(False)
+        places = range(len(bars))
+        axes.barh(places, [b.value for b in bars], height=0.6, color=[_colour(n) for n in places], alpha=0.88)
+        axes.hlines(places, [b.low for b in bars], [b.high for b in bars], color=INK, linewidth=1.4, zorder=3)
+        top = max([b.high for b in bars if np.isfinite(b.high)], default=1.0) or 1.0
+        for place, bar in enumerate(bars):
+            if np.isfinite(bar.value):
+                axes.text(max(bar.high, bar.value) + 0.015 * top, place, f"{bar.value:.3f}", va="center", color=INK)
+        axes.set_yticks(list(places), [_short(b.label) for b in bars], color=INK)
+        axes.set_xlim(0, top * 1.14)
+        axes.set_ylim(len(bars) - 0.5, -0.5)
+        return _svg(figure)
+
+
+def heat_figure(values: pd.DataFrame, label: str) -> str:
+    """A table of values from 0 up, shaded by value; the highest of each row is bold."""
+    if values.empty:
+        raise DataError("A heat table needs at least one row and one column.")
+    rows, columns = values.shape
+    numbers: npt.NDArray[np.float64] = values.to_numpy(dtype=np.float64)
+    top = float(np.nanmax(numbers)) if np.isfinite(numbers).any() else 1.0
+    with mpl.rc_context(SETTINGS):
+        figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * rows), layout="constrained")
+        axes = _axes(figure, label, "")
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        for row in range(rows):
+            best = np.nanmax(numbers[row]) if np.isfinite(numbers[row]).any() else np.nan
+            for column in range(columns):
+                value = numbers[row, column]
+                known = np.isfinite(value)
+                share = value / top if known and top > 0 else 0.0
+                shade = 0.06 + 0.86 * share
+                cell = Rectangle((column + 0.02, row + 0.05), 0.96, 0.9, color=SERIES[0], alpha=shade, linewidth=0)
+                axes.add_patch(cell)
+                axes.text(
+                    column + 0.5,
+                    row + 0.5,
+                    f"{value:.2f}" if known else "–",
+                    ha="center",
+                    va="center",
+                    color=PAPER if share > 0.6 else INK,
+                    weight="bold" if known and value == best and columns > 1 else "normal",
+                )
+        axes.set_xlim(0, columns)
+        axes.set_ylim(rows, 0)
+        names = [_short(c, max(6, 66 // columns)) for c in values.columns]
+        axes.set_xticks(np.arange(columns) + 0.5, names, color=INK)
+        axes.set_yticks(np.arange(rows) + 0.5, [_short(r) for r in values.index], color=INK)
+        axes.xaxis.tick_top()
+        return _svg(figure)
+
+
+def _axes(figure: Figure, x_label: str, y_label: str) -> Axes:
+    axes = figure.add_subplot()
+    axes.patch.set_visible(False)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.set_xlabel(printable(x_label), labelpad=8)
+    axes.set_ylabel(printable(y_label), labelpad=8)
+    return axes
+
+
+def _legend(figure: Figure, labels: Sequence[str]) -> None:
+    swatches = [Line2D([], [], color=_colour(n), linestyle=_dash(n), linewidth=2.6) for n in range(len(labels))]
+    figure.legend(
+        swatches,
+        [_short(label) for label in labels],
+        loc="outside upper left",
+        ncols=min(3, len(labels)),
+        frameon=False,
+        handlelength=1.6,
+        columnspacing=1.6,
+        borderaxespad=0,
+    )
+
+
+def _colour(number: int) -> str:
+    return SERIES[number % len(SERIES)]
+
+
+def _dash(number: int) -> Any:
+    return DASHES[number // len(SERIES) % len(DASHES)]
+
+
+def _short(label: object, length: int = LABEL_LENGTH) -> str:
+    text = printable(label)
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def _svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    figure.patch.set_visible(False)
+    with warnings.catch_warnings():
+        # The browser's fonts draw what matplotlib's own lacks.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    return re.sub(
+        r"(?<=[ \"])(fill|stroke): (#[0-9a-f]{6})",
+        lambda found: f"{found[1]}: var(--{THEME[found[2]]}, {found[2]})" if found[2] in THEME else found[0],
+        buffer.getvalue(),
+    )

@@ -1,0 +1,189 @@
+"""The incremental cache: a vector that was computed once is not computed again.
+
+Content-addressed: a key is the hash of a medium's bytes and of all that decides the result (`Family.identity`), so
+an entry can be outdated never, only unused. Kept in one SQLite file in WAL mode: several processes may write at
+once, a killed one leaves no half-written entry, and each entry carries a checksum; one that fails it is dropped and
+computed again. Least recently used entries go when the limit is passed. Stage outputs never depend on any of this.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import pandas as pd
+
+from mediarank.types import DataError, Floats
+
+Result = TypeVar("Result")
+
+_PAGE = 16_384
+_WAIT_S = 120.0
+_STALE_S = 3600.0
+"""An entry's last use is written down at most so often: a run that only reads should hardly write."""
+_ROOM = 0.9
+"""Eviction goes down to this share of the limit, so that it does not come back with every new entry."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entry (
+    id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, family TEXT NOT NULL, used REAL NOT NULL,
+    checksum INTEGER NOT NULL, length INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS payload (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS by_use ON entry (used, length);
+"""  # payloads apart, so that noting a use does not rewrite them
+
+
+def cache_key(identity: str, sha256: str) -> str:
+    """Of a medium's content (`sha256` of its working copy) and an extractor's identity."""
+    return hashlib.sha256(f"{identity}:{sha256}".encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class FeatureCache:
+    """
+    folder : where the file lives; made when first needed
+    limit : bytes of vectors kept at most
+    """
+
+    folder: Path
+    limit: int = 8 << 30
+
+    @property
+    def path(self) -> Path:
+        return self.folder / "features.sqlite"
+
+    def get(self, keys: Iterable[str]) -> dict[str, Floats]:
+        """Flat float32 arrays of those keys that are there and whole."""
+        wanted = list(dict.fromkeys(keys))
+        return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
+
+    def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
+        """Keep arrays by key; all of them or, if the process dies, none. Then evict down to the limit if need be."""
+        if arrays:
+            self._with(lambda db: _put(db, family, arrays, self.limit), None)
+
+    def prune(self, limit: int = 0) -> int:
+        """Evict the least recently used down to `limit` bytes and give the room back to the disk; entries evicted."""
+
+        def work(db: sqlite3.Connection) -> int:
+            evicted = _evict(db, limit)
+            db.execute("PRAGMA incremental_vacuum").fetchall()
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            return evicted
+
+        return self._with(work, 0)
+
+    def statistics(self) -> pd.DataFrame:
+        """One row a family: family, entries, bytes, last_used (UTC)."""
+        query = "SELECT family, COUNT(*), SUM(length), MAX(used) FROM entry GROUP BY family ORDER BY family"
+        rows: list[tuple[str, int, int, float]] = self._with(lambda db: db.execute(query).fetchall(), [])
+        table = pd.DataFrame(rows, columns=["family", "entries", "bytes", "last_used"])
+        return table.assign(last_used=pd.to_datetime(table["last_used"], unit="s", utc=True))
+
+    def _with(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
+        """Do a batch of work; a file that is no sound database any more is removed, and the cache starts afresh."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)) as db:
+                _prepare(db)
+                return work(db)
+        except (sqlite3.OperationalError, OSError) as error:
+            raise DataError(
+                f"The feature cache {self.path} can't be used ({error}): free disk space, or delete it."
+            ) from error
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            return otherwise
+
+
+def _prepare(db: sqlite3.Connection) -> None:
+    db.execute(f"PRAGMA page_size = {_PAGE}")
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    db.execute("PRAGMA journal_mode = WAL").fetchone()
+    db.execute("PRAGMA synchronous = NORMAL")
+    db.execute("PRAGMA journal_size_limit = 67108864")
+    db.executescript(_SCHEMA)
+
+
+def _get(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Floats]:
+    query = "SELECT entry.id, used, checksum, length, data FROM entry LEFT JOIN payload USING (id) WHERE key = ?"
+    found: dict[str, Floats] = {}
+    used: list[int] = []
+    broken: list[int] = []
+    now = time.time()
+    for key in keys:
+        row = db.execute(query, (bytes.fromhex(key),)).fetchone()
+        if row is None:
+            continue
+        entry, last, checksum, length, data = row
+        if data is None or len(data) != length or length % 4 or zlib.crc32(data) != checksum:
+            broken.append(entry)
+            continue
+        found[key] = np.frombuffer(data, dtype="<f4").astype(np.float32)
+        if now - last > _STALE_S:
+            used.append(entry)
+    if used or broken:
+        with _transaction(db):
+            db.executemany("UPDATE entry SET used = ? WHERE id = ?", [(now, entry) for entry in used])
+            _delete(db, broken)
+    return found
+
+
+def _put(db: sqlite3.Connection, family: str, arrays: Mapping[str, Floats], limit: int) -> None:
+    insert = (
+        "INSERT INTO entry (key, family, used, checksum, length) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
+        "SET used = excluded.used, checksum = excluded.checksum, length = excluded.length RETURNING id"
+    )
+    now = time.time()
+    with _transaction(db):
+        for key, array in arrays.items():
+            data = np.ascontiguousarray(array, dtype="<f4").tobytes()
+            row = (bytes.fromhex(key), family, now, zlib.crc32(data), len(data))
+            entry = db.execute(insert, row).fetchone()[0]
+            db.execute("INSERT OR REPLACE INTO payload (id, data) VALUES (?, ?)", (entry, data))
+    if _total(db) > limit:
+        _evict(db, int(limit * _ROOM))
+
+
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _total(db: sqlite3.Connection) -> int:
+    return int(db.execute("SELECT COALESCE(SUM(length), 0) FROM entry").fetchone()[0])
+
+
+def _evict(db: sqlite3.Connection, limit: int) -> int:
+    """Delete in order of last use until the rest fits."""
+    with _transaction(db):
+        excess = _total(db) - limit
+        leaving: list[int] = []
+        for entry, length in db.execute("SELECT id, length FROM entry ORDER BY used, id"):
+            if excess <= 0:
+                break
+            leaving.append(entry)
+            excess -= length
+        _delete(db, leaving)
+    return len(leaving)
+
+
+def _delete(db: sqlite3.Connection, entries: Iterable[int]) -> None:
+    ids = [(entry,) for entry in entries]
+    db.executemany("DELETE FROM entry WHERE id = ?", ids)
+    db.executemany("DELETE FROM payload WHERE id = ?", ids)

@@ -1,0 +1,122 @@
+"""GIST, the shape of a scene (Oliva and Torralba 2001): where in the picture there is energy at which scale and angle.
+
+1. The region is brought to a square and its light evened out (`_prefiltered`: log, minus a Gaussian blur, divided by
+   the local contrast).
+2. A bank of Gabor-like filters, 4 scales x 8 orientations, answers in the frequency domain.
+3. The magnitude of each answer is averaged over 4 x 4 blocks: 32 x 16 = 512 numbers, three times that in colour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Final
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from mediarank.features.base import Count, ImageExtractor, Picture
+from mediarank.features.filter_bank import FilterBank, block_means, frequencies
+from mediarank.features.pixels import grey, resized
+from mediarank.types import ConfigError, Floats
+
+_HIGHEST: Final = 0.3
+"""Centre of the finest scale, in cycles a pixel; each next one is lower by a factor of 1.85."""
+_CUT_OFF: Final = 4.0
+"""The prefilter removes what changes slower than so many cycles a picture."""
+
+
+@dataclass(frozen=True)
+class Gist(ImageExtractor):
+    """
+    colour : describe red, green and blue one by one, not the grey levels
+    side : of the square that a region is brought to
+    padding : mirrored pixels around it, so that its left edge does not see its right one
+    """
+
+    colour: bool = False
+    side: Annotated[int, Field(ge=32)] = 128
+    padding: Annotated[int, Field(ge=0)] = 0
+    scales: Count = 4
+    orientations: Count = 8
+    blocks: Count = 4
+
+    def __post_init__(self) -> None:
+        if (self.side + 2 * self.padding) % 2 or self.padding > self.side or self.blocks > self.side // 4:
+            raise ConfigError(
+                f"GIST of {self.side} px with {self.padding} px of padding in {self.blocks} blocks a side makes no "
+                "sense: the side must be even, the padding no larger than it, and a block 4 px wide at least."
+            )
+
+    def region_names(self) -> tuple[str, ...]:
+        return tuple(
+            f"{channel}scale{s}.o{o}/block{y}.{x}"
+            for channel in (("red/", "green/", "blue/") if self.colour else ("",))
+            for s, o, y, x in np.ndindex(self.scales, self.orientations, self.blocks, self.blocks)
+        )
+
+    def extract_region(self, picture: Picture) -> Floats:
+        square = resized(picture if self.colour else grey(picture), self.side, self.side)
+        planes = prefiltered(np.atleast_3d(square).astype(np.float32), self.padding)
+        bank = _bank(self.side + 2 * self.padding, self.scales, self.orientations, self.blocks)
+        margin = self.padding / bank.side
+        means = [
+            block_means(response, margin, self.blocks)[0]
+            for plane in planes
+            for response in bank.responses(bank.spectrum(plane))
+        ]
+        return np.stack(means).ravel().astype(np.float32)
+
+
+def prefiltered(square: Floats, padding: int) -> list[Floats]:
+    """(side, side, channels) grey levels -> padded planes with light and contrast evened out.
+
+    Oliva and Torralba's `prefilt`: subtract a low-passed copy of the logarithm, then divide by the local standard
+    deviation (of the channels' mean), with 0.2 added so that flat areas stay flat.
+    """
+    logs = cv2.copyMakeBorder(np.log1p(square), padding, padding, padding, padding, cv2.BORDER_REFLECT_101)
+    logs = np.atleast_3d(logs)
+    low_pass = _low_pass(len(logs))
+    planes = [plane - _blurred(plane, low_pass) for plane in (np.ascontiguousarray(p) for p in np.moveaxis(logs, 2, 0))]
+    mean = np.mean(planes, axis=0, dtype=np.float32)
+    contrast = np.sqrt(np.abs(_blurred(np.square(mean), low_pass)))
+    return [plane / (np.float32(0.2) + contrast) for plane in planes]
+
+
+def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray[np.float64]:
+    """(scales · orientations, side, side), finest scale first: Gaussians in log-free radius and in angle.
+
+    G = exp(−10·0.35·(f/f₀ − 1)² − 2π·(16·orientations²/32²)·θ²), θ the angle to the filter's own in (−π, π].
+    """
+    v, u = frequencies(side)
+    radius, angle = np.hypot(u, v), np.arctan2(v, u)
+    width = 16.0 * orientations**2 / 32.0**2
+    bank = []
+    for scale in range(scales):
+        centre = _HIGHEST / 1.85**scale
+        for orientation in range(orientations):
+            theta = angle + np.pi / orientations * orientation
+            theta = (theta + np.pi) % (2 * np.pi) - np.pi
+            bank.append(np.exp(-3.5 * np.square(radius / centre - 1) - 2 * np.pi * width * np.square(theta)))
+    return np.stack(bank)
+
+
+@lru_cache(maxsize=8)
+def _bank(side: int, scales: int, orientations: int, blocks: int) -> FilterBank:
+    # at half the resolution a block still has some hundred samples
+    return FilterBank.of(transfer_functions(side, scales, orientations), coarsest=max(side // 4, 8 * blocks))
+
+
+@lru_cache(maxsize=8)
+def _low_pass(side: int) -> Floats:
+    v, u = frequencies(side)
+    width = _CUT_OFF / np.sqrt(np.log(2)) / side
+    return np.exp(-(np.square(u) + np.square(v)) / width**2).astype(np.float32)
+
+
+def _blurred(plane: Floats, low_pass: Floats) -> Floats:
+    spectrum = cv2.dft(plane, flags=cv2.DFT_COMPLEX_OUTPUT)
+    flags = cv2.DFT_INVERSE | cv2.DFT_SCALE | cv2.DFT_REAL_OUTPUT
+    return np.asarray(cv2.dft(spectrum * low_pass[:, :, None], flags=flags), dtype=np.float32)

@@ -1,0 +1,27 @@
+"""Gates: expectations that a collection, its splits and its features must meet before the run goes on.
+
+`rules` says what an expectation is, `run` lets Great Expectations judge it, `result` is what comes out. The suites
+are `manifest` (with `labels` and, against the last version, `drift`), `splits` and `features`. Every check is a pure
+function of tables; importing this package does not import Great Expectations.
+"""
+
+from mediarank.ops.checks.drift import ManifestSummary, summary_of
+from mediarank.ops.checks.features import FeatureCheckConfig, FeaturesSummary, check_features, summary_of_features
+from mediarank.ops.checks.manifest import ManifestCheckConfig, check_manifest
+from mediarank.ops.checks.result import CheckResult, Outcome
+from mediarank.ops.checks.splits import SplitCheckConfig, check_splits
+
+__all__ = [
+    "CheckResult",
+    "FeatureCheckConfig",
+    "FeaturesSummary",
+    "ManifestCheckConfig",
+    "ManifestSummary",
+    "Outcome",
+    "SplitCheckConfig",
+    "check_features",
+    "check_manifest",
+    "check_splits",
+    "summary_of",
+    "summary_of_features",
+]

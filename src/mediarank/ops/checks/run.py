@@ -1,0 +1,95 @@
+"""Let Great Expectations judge suites: in memory, silently, with no file, no network and no account.
+
+A condition that raises is a broken expectation and stops the run, whatever its severity: what can't be judged must
+not pass. Great Expectations reports results in an order of its own; ours is that of the suites.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mediarank.ops.checks.result import CheckResult, Outcome, Status
+from mediarank.ops.checks.rules import Rule, Suite
+
+FIRST_ROWS = 5
+_RESULT_FORMAT = {
+    "result_format": "SUMMARY",
+    "partial_unexpected_count": FIRST_ROWS,
+    "exclude_unexpected_values": True,
+}
+
+
+def judge(check: str, suites: Sequence[Suite], summary: Mapping[str, Any]) -> CheckResult:
+    """Judge every rule of every suite; `summary` is passed on to the result."""
+    import great_expectations as gx
+    from great_expectations.data_context.types.base import ProgressBarsConfig
+
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = ProgressBarsConfig(globally=False, metric_calculations=False)
+    memory = context.data_sources.add_pandas("memory")
+    outcomes = tuple(outcome for suite in suites for outcome in _judge_suite(suite, memory))
+    return CheckResult(check, outcomes, summary)
+
+
+def _judge_suite(suite: Suite, memory: Any) -> list[Outcome]:
+    if suite.skipped:
+        return [_outcome(rule, suite, "skipped", problem=suite.skipped) for rule in suite.rules]
+    import great_expectations as gx
+    from great_expectations import expectations
+
+    # Failing rows are reported by index; ours is the position.
+    table = suite.table.reset_index(drop=True)
+    asset = memory.add_dataframe_asset(suite.subject)
+    batch = asset.add_batch_definition_whole_dataframe("all").get_batch(batch_parameters={"dataframe": table})
+    wanted = gx.ExpectationSuite(suite.subject)
+    for rule in suite.rules:
+        wanted.add_expectation(
+            getattr(expectations, rule.condition.expectation)(**rule.condition.arguments, meta={"rule": rule.name})
+        )
+    found = {r.expectation_config.meta["rule"]: r for r in batch.validate(wanted, result_format=_RESULT_FORMAT).results}
+    return [_read(rule, suite, table, found[rule.name]) for rule in suite.rules]
+
+
+def _read(rule: Rule, suite: Suite, table: pd.DataFrame, verdict: Any) -> Outcome:
+    """One result of Great Expectations as an outcome of ours."""
+    problem = _problem(verdict.exception_info)
+    if problem:
+        return _outcome(rule, suite, "failed", problem=problem)
+    if verdict.success:
+        return _outcome(rule, suite, "passed")
+    status: Status = "failed" if rule.severity == "error" else "warned"
+    result = verdict.result
+    if "unexpected_count" not in result:
+        return _outcome(rule, suite, status, observed=float(result["observed_value"]))
+    rows = table.loc[result["partial_unexpected_index_list"][:FIRST_ROWS], list(suite.shown)]
+    first = tuple({str(k): _json_value(v) for k, v in row.items()} for row in rows.to_dict("records"))
+    return _outcome(rule, suite, status, failing_rows=int(result["unexpected_count"]), first_rows=first)
+
+
+def _outcome(rule: Rule, suite: Suite, status: Status, **found: Any) -> Outcome:
+    return Outcome(
+        rule.name, suite.subject, rule.severity, status, rule.expected, rule.remedy, len(suite.table), **found
+    )
+
+
+def _problem(info: Mapping[str, Any]) -> str:
+    """The message of the first exception, without its traceback, which names paths and versions.
+
+    `info` describes one exception, or maps each metric that was needed to its own.
+    """
+    described = [info] if "raised_exception" in info else [info[key] for key in sorted(info)]
+    return next((str(d["exception_message"]) for d in described if d["raised_exception"]), "")
+
+
+def _json_value(value: Any) -> str | int | float | bool | None:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        # JSON has no infinity, and a reader must still see it.
+        return value if math.isfinite(value) else (None if math.isnan(value) else str(value))
+    return value if value is None or isinstance(value, str | int | bool) else (None if pd.isna(value) else str(value))

@@ -1,0 +1,168 @@
+"""Leakage: does anything that is tested also fit, under another name or in another copy?
+
+`Roles` refuses groups that straddle; these expectations look again from outside, by the manifest's groups and by
+content, and at what each role has to learn from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import pandas as pd
+from pydantic import Field
+
+from mediarank.ops.checks.drift import VALUE_COLUMN
+from mediarank.ops.checks.result import CheckResult
+from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
+from mediarank.ops.checks.run import judge
+from mediarank.types import ITEM_COLUMN, ROLES, Labels, Manifest, Roles
+
+RoleName = Literal["base", "rank", "valid", "test"]
+SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it comes back, report it: this must not happen."
+
+
+@dataclass(frozen=True)
+class SplitCheckConfig:
+    """required_roles : those that must have min_items_per_role items or more"""
+
+    required_roles: tuple[RoleName, ...] = ("base", "rank", "test")
+    min_items_per_role: Annotated[int, Field(ge=1)] = 1
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+
+def check_splits(
+    roles: Roles, manifest: Manifest, labels: Labels, config: SplitCheckConfig, lost: Collection[str] = ()
+) -> CheckResult:
+    """Judge the splits; `lost` are items that the manifest calls usable but that a later stage quarantined."""
+    assigned = roles.table[["item_id", "group_id", "role", "fold"]]
+    usable = manifest.usable[["item_id", "group_id", "sha256"]].rename(columns={"group_id": "manifest_group"})
+    usable = usable[~usable["item_id"].isin(lost)]
+    joined = assigned.merge(usable, on="item_id", how="left")
+    suites = [
+        _membership(assigned, usable),
+        _straddling("groups of the splits", "groups", joined, "group_id"),
+        _straddling("groups of the manifest", "manifest_groups", joined.dropna(), "manifest_group"),
+        _straddling("identical files", "identical_files", joined.dropna(), "sha256"),
+        _role_sizes(assigned, config),
+        _prescribed(assigned, labels),
+        _positives(assigned, labels),
+    ]
+    return judge("check_splits", suites, {})
+
+
+def _membership(assigned: pd.DataFrame, usable: pd.DataFrame) -> Suite:
+    every = assigned[["item_id", "role"]].merge(usable[["item_id"]], on="item_id", how="outer", indicator="where")
+    every["where"] = every["where"].map({"both": "both", "left_only": "splits only", "right_only": "manifest only"})
+    return Suite(
+        "items of manifest and splits",
+        every.astype({"where": str}),
+        ("item_id", "role", "where"),
+        (
+            Rule(
+                "usable_items_have_roles",
+                one_of("where", ("both",)),
+                "Every usable item has a role, and nothing else has one.",
+                "Run dvc repro from the splits stage: the splits are of another version of the collection.",
+            ),
+        ),
+    )
+
+
+def _straddling(subject: str, word: str, joined: pd.DataFrame, key: str) -> Suite:
+    grouped = joined.groupby(key)
+    table = pd.DataFrame(
+        {
+            "items": grouped.size(),
+            "roles": grouped["role"].nunique(),
+            "folds": grouped["fold"].nunique(),
+            "such_as": grouped["item_id"].min(),
+        }
+    )
+    return Suite(
+        subject,
+        table.reset_index(names=key),
+        (key, "items", "roles", "folds", "such_as"),
+        (
+            Rule(
+                f"{word}_do_not_straddle_roles",
+                at_most("roles", 1),
+                f"{subject.capitalize()} are within one role: nothing that is tested has been fitted to.",
+                SPLIT_AGAIN,
+            ),
+            Rule(
+                f"{word}_do_not_straddle_folds",
+                at_most("folds", 1),
+                f"{subject.capitalize()} are within one fold.",
+                SPLIT_AGAIN,
+            ),
+        ),
+    )
+
+
+def _role_sizes(assigned: pd.DataFrame, config: SplitCheckConfig) -> Suite:
+    counts = assigned["role"].value_counts()
+    rows = [(role, int(counts.get(role, 0))) for role in config.required_roles]
+    return Suite(
+        "roles",
+        pd.DataFrame(rows, columns=["role", "items"]),
+        ("role", "items"),
+        (
+            Rule(
+                "roles_have_items",
+                at_least("items", config.min_items_per_role),
+                f"The roles {', '.join(config.required_roles)} have at least {config.min_items_per_role} item(s) each.",
+                "Add items, or change the shares under splits in params.yaml.",
+            ),
+        ),
+    )
+
+
+def _prescribed(assigned: pd.DataFrame, labels: Labels) -> Suite:
+    prescribed = labels["splits"].astype(str).rename(columns={"item": "item_id", "role": "prescribed"})
+    tested = assigned.merge(prescribed[prescribed["prescribed"] == "test"], on="item_id")
+    return Suite(
+        "items that the source prescribes for testing",
+        tested,
+        ("item_id", "role", "prescribed"),
+        (
+            Rule(
+                "prescribed_test_items_are_not_fitted_to",
+                one_of("role", ("test",)),
+                "What the source keeps for testing is tested here too, so that figures compare with published ones.",
+                "Set splits.protocol to source in params.yaml, or don't compare the figures with published ones.",
+                "warning",
+            ),
+        ),
+        "" if len(tested) else "the source prescribes no test items",
+    )
+
+
+def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
+    """Positives of every class, concept and event in every role that has items."""
+    role_of = dict(zip(assigned["item_id"], assigned["role"], strict=True))
+    present = [role for role in ROLES if role in set(role_of.values())]
+    rows = []
+    for name in ("classes", "concepts", "events"):
+        table = labels[name]
+        said = table[table["relevant"].astype(bool)] if "relevant" in table else table
+        roles = said[ITEM_COLUMN[name]].map(role_of)
+        for value, found in roles.groupby(said[VALUE_COLUMN[name]]):
+            counts = found.value_counts()
+            rows += [(name, str(value), role, int(counts.get(role, 0))) for role in present]
+    return Suite(
+        "positives in each role",
+        pd.DataFrame(rows, columns=["table", "name", "role", "positives"]),
+        ("table", "name", "role", "positives"),
+        (
+            Rule(
+                "labels_are_in_every_role",
+                at_least("positives", 1),
+                "Every class, concept and event has a positive in every role.",
+                "Label more items of these, or take their figures with caution: they are too rare to be everywhere.",
+                "warning",
+            ),
+        ),
+        "" if rows else "there are no classes, concepts or events",
+    )

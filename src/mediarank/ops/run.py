@@ -1,0 +1,173 @@
+"""One run of the pipeline in one workspace: what a Prefect task asks for when its turn has come.
+
+`PipelineRun` holds the workspace's lock, DVC's graph and the run's processes. It knows what a finished `dvc repro`
+means: done, restored, failed for good, or failed by a passing fault that deserves another attempt.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+
+from mediarank import store
+from mediarank.fanout import jobs
+from mediarank.ops.children import Children, Ended
+from mediarank.ops.dag import LOCK, Dag, Stage
+from mediarank.ops.environment import state_folder
+from mediarank.ops.runlock import one_run
+from mediarank.types import DataError, MediarankError
+
+Say = Callable[[str], None]
+
+PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ETXTBSY, errno.ESTALE)
+"""Faults of the machine that are often gone a second later: out of processes, memory or handles for a moment."""
+
+PASSING_SIGNS = (
+    "Unable to acquire lock",
+    "is busy, it is being blocked by",
+    "database is locked",
+    *(f"[Errno {number}]" for number in PASSING),
+)
+"""How DVC words them in its last line. What a stage says itself is never looked at."""
+
+DVC_CHATTER = ("Running stage ", "> ", "ERROR: failed to reproduce", "Verifying data sources", "WARNING: ")
+
+
+class StageFailed(MediarankError):
+    """A stage ended badly, for good: the message is what it said last."""
+
+
+class PassingFault(MediarankError):
+    """A stage could not be run just now; trying again may well work."""
+
+
+class Done(StrEnum):
+    """What it took to bring a stage up to date."""
+
+    CACHED = "nothing it reads has changed"
+    RESTORED = "outputs restored from DVC's run cache"
+    RAN = "ran"
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A command to run after the stages, once for what it reads and where it writes.
+
+    reads : files that decide what it does; done again if one of them changed
+    keeps : files it adds to; done again if one of them is another file than last time
+    settings : environment variables that say where it writes
+    """
+
+    name: str
+    command: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def key(self, root: Path) -> str:
+        digest = hashlib.sha256(repr(self).encode())
+        for path in self.reads:
+            digest.update((root / path).read_bytes() if (root / path).exists() else b"-")
+        for path in self.keeps:
+            digest.update(str((root / path).stat().st_ino if (root / path).exists() else "-").encode())
+        for name in self.settings:
+            digest.update(f"{name}={os.environ.get(name, '')}".encode())
+        return digest.hexdigest()
+
+
+TRACK = FollowUp(
+    "track",
+    (sys.executable, "-m", "mediarank", "track"),
+    reads=(LOCK,),
+    keeps=("mlflow.db",),
+    settings=("MLFLOW_TRACKING_URI",),
+)
+
+
+class PipelineRun:
+    """The workspace at `root`, held for one run; at the end no process is left and `dvc.lock` is in plan order.
+
+    seconds : how long a stage may take
+    parallel : stages at a time; by default as many as there may be worker processes
+    """
+
+    def __init__(self, root: Path, say: Say, seconds: float, parallel: int | None = None) -> None:
+        self.root = root.resolve()
+        self.stages: tuple[Stage, ...] = ()
+        self._say = say
+        self._seconds = seconds
+        self._parallel = parallel or jobs()
+        self._stack = ExitStack()
+
+    def __enter__(self) -> PipelineRun:
+        with ExitStack() as stack:
+            held = stack.enter_context(one_run(self.root, self._say))
+            self._dag = stack.enter_context(Dag(self.root))
+            stack.callback(self._dag.order_lock)
+            self._children = stack.enter_context(Children(self.root, self._parallel, held))
+            self.stages = self._dag.stages
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def bring_up_to_date(self, address: str, say: Say) -> Done:
+        """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
+        if self._dag.unchanged(address):
+            return Done.CACHED
+        # --wait-for-lock is a flag of dvc, not of repro. Without it, work that has just been finished is lost if
+        # another stage holds DVC's lock for three seconds.
+        command = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", address)
+        ended = self._run(address, command, say)
+        restored = any(line.endswith("skipping run, checking out outputs") for line in ended.lines)
+        return Done.RESTORED if restored else Done.RAN
+
+    def follow_up(self, what: FollowUp, say: Say) -> Done:
+        """Run a command that comes after the stages, unless it was done for exactly this before."""
+        self._dag.order_lock()
+        marks = state_folder(self.root) / "followed.json"
+        try:
+            done = dict(store.read_json(marks))
+        except DataError:
+            done = {}
+        if done.get(what.name) == what.key(self.root):
+            return Done.CACHED
+        self._run(what.name, what.command, say)
+        store.write_json(marks, {**done, what.name: what.key(self.root)})
+        return Done.RAN
+
+    def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
+        try:
+            ended = self._children.run(command, say, self._seconds)
+        except OSError as error:
+            if error.errno in PASSING:
+                raise PassingFault(f"{name} could not be started: {error}") from error
+            raise
+        if ended.out_of_time:
+            raise StageFailed(
+                f"{name} took longer than {self._seconds:g} s and was ended. Give it more time (stage_hours), or less "
+                f"to do.{_last_words(ended)}"
+            )
+        if ended.code:
+            verdict = next((line for line in reversed(ended.lines) if line.startswith("ERROR: ")), "")
+            if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
+                raise PassingFault(f"{name}: {verdict}")
+            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
+        return ended
+
+
+def _last_words(ended: Ended, most: int = 40) -> str:
+    """What the stage itself printed last; if it said nothing, what DVC said."""
+    own = [line for line in ended.lines if not line.startswith(DVC_CHATTER)]
+    return "".join(f"\n{line}" for line in (own or ended.lines)[-most:])

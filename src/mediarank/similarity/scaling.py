@@ -1,0 +1,48 @@
+"""Scale φ so that its dimensions can be added: zero mean and unit deviation over sampled training pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.similarity.phi import phi
+from mediarank.types import Floats
+
+
+@dataclass(frozen=True)
+class PhiScaler:
+    """mean, deviation : one number a dimension of φ; a dimension that is constant is left at 0"""
+
+    mean: Floats
+    deviation: Floats
+
+    def apply(self, values: Floats) -> Floats:
+        return ((values - self.mean) / self.deviation).astype(np.float32)
+
+
+def phi_over_types(queries: Sequence[Floats], collections: Sequence[Floats]) -> Floats:
+    """φ of one query over several feature types: (n, 4 × types). queries[k] : (d_k,); collections[k] : (n, d_k)"""
+    return np.concatenate([phi(q, rows) for q, rows in zip(queries, collections, strict=True)], axis=1)
+
+
+def fit_scaler(matrices: Sequence[Floats], pairs: int, rng: np.random.Generator) -> PhiScaler:
+    """From about `pairs` random pairs of distinct training rows; each drawn query meets up to 200 others."""
+    count = len(matrices[0])
+    others = min(200, count - 1)
+    queries = rng.choice(count, size=min(count, max(1, pairs // others)), replace=False)
+    samples = [_against_others(int(q), matrices, others, rng) for q in queries]
+    values = np.concatenate(samples).astype(np.float64)
+    deviation = values.std(axis=0)
+    return PhiScaler(
+        values.mean(axis=0).astype(np.float32), np.where(deviation > 1e-9, deviation, np.inf).astype(np.float32)
+    )
+
+
+def _against_others(query: int, matrices: Sequence[Floats], others: int, rng: np.random.Generator) -> Floats:
+    drawn = rng.choice(len(matrices[0]) - 1, size=others, replace=False)
+    rows: npt.NDArray[Any] = drawn + (drawn >= query)
+    return phi_over_types([m[query] for m in matrices], [m[rows] for m in matrices])

@@ -1,0 +1,14 @@
+"""Stage `evaluation`: how well each method of a system ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mediarank.evaluation.measured import EvaluationConfig, Measured
+from mediarank.systems.registry import SYSTEMS
+from mediarank.types import FeatureMatrix, Labels
+
+
+def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    measured: Measured = SYSTEMS[name].measure(scores, labels, config)
+    return measured

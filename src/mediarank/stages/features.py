@@ -1,0 +1,29 @@
+"""Stage `features`: one feature type over all working copies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from mediarank.features.base import Extractor, LocalExtractor
+from mediarank.features.cache import FeatureCache
+from mediarank.features.matrix import build
+from mediarank.types import FeatureMatrix, Roles
+
+
+def extract(
+    family: Extractor | LocalExtractor,
+    frames: pd.DataFrame,
+    sounds: pd.DataFrame,
+    folder: Path,
+    roles: Roles,
+    cache: FeatureCache,
+) -> FeatureMatrix:
+    """One row an item that has what the family looks at; vectors already in the cache are not computed again.
+
+    A collection without any such item gives a matrix without rows, so that one params.yaml serves many collections.
+    """
+    matrix = build(family, frames, sounds, folder, roles, cache)
+    matrix.require_finite()
+    return matrix

@@ -1,0 +1,39 @@
+"""What a system is given, and what it gives back. A system composes features, similarities and learners; no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """features : by name; labels : of usable items; roles : who may see what"""
+
+    features: Mapping[str, FeatureMatrix]
+    labels: Labels
+    roles: Roles
+
+    def feature(self, name: str) -> FeatureMatrix:
+        if name not in self.features:
+            known = ", ".join(self.features) or "none"
+            raise DataError(f"The feature type {name!r} is not there ({known}); list it under features in params.yaml.")
+        return self.features[name]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A fitted system and how it ranks.
+
+    arrays, facts : the model, as npz and JSON
+    scores : method -> a matrix with a row a query and a column a candidate; higher is better
+    """
+
+    arrays: Mapping[str, np.ndarray[Any, Any]]
+    facts: Mapping[str, Any]
+    scores: Mapping[str, FeatureMatrix]

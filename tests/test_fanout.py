@@ -1,0 +1,43 @@
+"""Fan-out gives what a loop gives, on any number of processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from mediarank.fanout import fan_out, fan_out_iter, jobs
+from mediarank.types import ConfigError, DataError
+
+
+def square(number: int) -> int:
+    if number < 0:
+        raise DataError(f"{number} is negative")
+    return number * number
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_outcomes_come_in_order(monkeypatch: pytest.MonkeyPatch, processes: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", processes)
+    numbers = list(range(500))
+    assert fan_out(square, numbers, "squares") == [n * n for n in numbers]
+    assert fan_out(square, [], "nothing") == []
+
+
+def test_progress_goes_to_the_log(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    assert next(fan_out_iter(square, [3], "squares")) == 9
+    fan_out(square, range(7), "squares")
+    assert "squares: 7 of 7" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_an_error_reaches_the_caller(monkeypatch: pytest.MonkeyPatch, processes: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", processes)
+    with pytest.raises(DataError, match="-3 is negative"):
+        fan_out(square, [*range(200), -3], "squares")
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "two"])
+def test_jobs_must_be_a_number(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", text)
+    with pytest.raises(ConfigError, match="MEDIARANK_JOBS"):
+        jobs()

@@ -1,0 +1,136 @@
+"""What is written comes back, always in the same bytes, and a killed writer leaves the old value."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mediarank import store
+from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+
+
+def digest(path: Path) -> str:
+    files = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    return hashlib.sha256(b"".join(p.name.encode() + p.read_bytes() for p in files)).hexdigest()
+
+
+def matrix() -> FeatureMatrix:
+    values = np.arange(6, dtype=np.float32).reshape(3, 2)
+    return FeatureMatrix(np.array(["a", "b", "ü/c.jpg"]), ("x", "y"), values)
+
+
+def test_features_come_back_memory_mapped(tmp_path: Path) -> None:
+    store.write_features(tmp_path / "f", matrix(), {"family": "hog"})
+    read = store.read_features(tmp_path / "f")
+    assert isinstance(read.values, np.memmap)
+    assert read.ids.tolist() == matrix().ids.tolist()
+    assert read.names == ("x", "y")
+    assert np.array_equal(read.values, matrix().values)
+
+
+def test_labels_come_back_typed(tmp_path: Path) -> None:
+    tables = {
+        "concepts": pd.DataFrame({"item": ["007", "NA"], "concept": ["boat"] * 2, "relevant": [True, False]}),
+        "orderings": pd.DataFrame({"attribute": ["open"], "target": ["coast"], "strength": [1.5]}),
+    }
+    store.write_labels(tmp_path / "labels", Labels(tables))
+    read = store.read_labels(tmp_path / "labels")
+    assert read["concepts"]["item"].tolist() == ["007", "NA"], "ids are text, whatever they look like"
+    assert read["concepts"]["relevant"].tolist() == [True, False]
+    assert read["orderings"]["strength"].tolist() == [1.5]
+    assert read["keywords"].empty
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("concepts", "item,concept,relevant\na,boat,1\nb,boat,maybe\n", "line 3: relevant must be 1 or 0, not 'maybe'"),
+        ("orderings", "attribute,target,strength\nopen,coast,inf\n", "line 2: strength must be a number"),
+        ("classes", "image,class\na,coast\n", "its first line must be: item,class"),
+        ("classes", "", "can't be read"),
+    ],
+)
+def test_bad_label_files_say_where(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(DataError, match=message):
+        store.read_labels(tmp_path)
+
+
+def test_the_same_value_gives_the_same_bytes(tmp_path: Path) -> None:
+    table = pd.DataFrame({"item_id": ["a"], "group_id": ["a"], "role": ["base"], "fold": [0]})
+    for run in ("one", "two"):
+        store.write_features(tmp_path / run / "features", matrix())
+        store.write_arrays(tmp_path / run / "model.npz", {"w": np.ones(3), "b": np.zeros(2)})
+        store.write_roles(tmp_path / run / "roles.parquet", Roles(table))
+        store.write_json(tmp_path / run / "facts.json", {"b": 1, "a": [1.5, None]})
+        time.sleep(0.01)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert store.read_arrays(tmp_path / "one/model.npz")["w"].tolist() == [1, 1, 1]
+    assert store.read_json(tmp_path / "one/facts.json")["a"] == [1.5, None]
+    assert store.read_roles(tmp_path / "one/roles.parquet").items("base") == ["a"]
+
+
+def test_pickles_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "values.npy", np.array([{"evil": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match=r"values\.npy can't be read"):
+        store.read_features(tmp_path)
+
+
+def test_missing_and_damaged_files_say_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="run the stage that writes it first"):
+        store.read_table(tmp_path / "none.parquet")
+    (tmp_path / "cut.parquet").write_bytes(b"PAR1")
+    with pytest.raises(DataError, match="dvc checkout"):
+        store.read_table(tmp_path / "cut.parquet")
+
+
+def test_a_failed_write_leaves_the_old_value_and_no_litter(tmp_path: Path) -> None:
+    store.write_text(tmp_path / "file", "old")
+    with pytest.raises(ZeroDivisionError), store.atomic_path(tmp_path / "file") as temporary:
+        temporary.write_text("half")
+        _ = 1 / 0
+    with pytest.raises(ZeroDivisionError), store.atomic_folder(tmp_path / "folder") as folder:
+        (folder / "half").write_text("half")
+        _ = 1 / 0
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "old"
+
+
+WRITER = """
+import sys, numpy as np
+from pathlib import Path
+from mediarank import store
+from mediarank.types import FeatureMatrix
+ids = np.array([f"i{k:05d}" for k in range(2000)])
+print("ready", flush=True)
+value = 0
+while True:
+    value += 1
+    store.write_features(Path(sys.argv[1]), FeatureMatrix(ids, tuple("xyz"), np.full((2000, 3), value, np.float32)))
+"""
+
+
+@pytest.mark.parametrize("after", [0.01, 0.03, 0.05, 0.08, 0.13])
+def test_kill_9_leaves_the_old_value_or_the_new_one(tmp_path: Path, after: float) -> None:
+    target = tmp_path / "features"
+    first = FeatureMatrix(np.array(["i"]), ("x",), np.zeros((1, 1), np.float32))
+    store.write_features(target, first)
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target)], stdout=subprocess.PIPE)
+    assert writer.stdout is not None
+    writer.stdout.readline()
+    time.sleep(after)
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    read = store.read_features(target)
+    assert len(np.unique(read.values)) == 1, "values of two writes are mixed"
+    assert len(read) in (1, 2000)
