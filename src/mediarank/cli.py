@@ -16,6 +16,7 @@ from mediarank.types import MediarankError
 
 DATA = Path("data")
 CACHE = Path(".mediarank/cache")
+BASELINE = Path("baseline")
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Rank image and video collections."
@@ -65,13 +66,17 @@ def manifest() -> None:
 def check_manifest() -> None:
     """Refuse a collection that can't be right, before anything is computed from it."""
     from mediarank import config
-    from mediarank.ops import checks
+    from mediarank.stages.check_manifest import check_manifest as run
 
     folder = DATA / "manifest"
     items, labels = store.read_manifest(folder / "manifest.parquet"), store.read_labels(folder / "labels")
-    quarantine = store.read_csv(folder / "quarantine.csv", ("what", "item_id", "source", "reason"))
-    result = checks.check_manifest(items, labels, quarantine, None, config.load().check_manifest)
+    refused, before = (
+        store.read_quarantine(folder / "quarantine.csv"),
+        store.read_json(BASELINE / "check_manifest.json"),
+    )
+    result = run(items, labels, refused, before, config.load().check_manifest)
     store.write_json(DATA / "check_manifest/result.json", result.to_json())
+    print(result.explain())
     result.raise_if_failed()
 
 
@@ -83,7 +88,7 @@ def frames() -> None:
 
     params = config.load()
     items = store.read_manifest(DATA / "manifest/manifest.parquet")
-    quarantine = store.read_csv(DATA / "manifest/quarantine.csv", ("what", "item_id", "source", "reason"))
+    quarantine = store.read_quarantine(DATA / "manifest/quarantine.csv")
     with store.atomic_folder(DATA / "frames/media") as target:
         made = build_frames(items, DATA / "raw/media", target, params.frames, params.manifest.limits, CACHE / "frames")
     store.write_table(DATA / "frames/frames.parquet", made.frames)
@@ -124,14 +129,24 @@ def features(name: Annotated[str, typer.Argument(help="a feature type, as in par
 
 @app.command("check_features", rich_help_panel=STAGES)
 def check_features() -> None:
-    """Refuse features that can't be right, before anything is fitted to them."""
+    """Refuse leaking splits and broken features, before anything is fitted to them."""
     from mediarank import config
     from mediarank.stages.check_features import check_features as run
 
     params = config.load()
-    matrices = {name: store.read_features(DATA / "features" / name) for name in params.features}
-    result = run(matrices, store.read_roles(DATA / "splits/roles.parquet"), params.check_features)
+    result = run(
+        {name: store.read_features(DATA / "features" / name) for name in params.features},
+        params.features,
+        store.read_table(DATA / "frames/frames.parquet"),
+        store.read_table(DATA / "frames/sounds.parquet"),
+        store.read_roles(DATA / "splits/roles.parquet"),
+        store.read_manifest(DATA / "manifest/manifest.parquet"),
+        store.read_labels(DATA / "manifest/labels"),
+        store.read_json(BASELINE / "check_features.json"),
+        params.check_features,
+    )
     store.write_json(DATA / "check_features/result.json", result.to_json())
+    print(result.explain())
     result.raise_if_failed()
 
 
@@ -160,10 +175,54 @@ def evaluation(name: Annotated[str, typer.Argument(help="a system, as in params.
     labels = store.read_labels(DATA / "manifest/labels")
     measured = evaluate(name, store.read_scores(DATA / "systems" / name), labels, params.evaluation)
     folder = DATA / "evaluation" / name
-    store.write_json(folder / "metrics.json", measured.metrics)
-    store.write_table(folder / "summary.parquet", measured.summary)
-    store.write_table(folder / "per_query.parquet", measured.per_query)
-    store.write_csv(folder / "curves.csv", measured.curves)
+    store.write_measured(folder, measured.metrics, measured.summary, measured.per_query, measured.curves)
+
+
+@app.command(rich_help_panel=STAGES)
+def report() -> None:
+    """Write one page that shows it all."""
+    from mediarank import config
+    from mediarank.evaluation.measured import Measured
+    from mediarank.stages.report import SystemResult, build_report, thumbnails
+
+    params = config.load()
+    seen = store.read_table(DATA / "frames/frames.parquet")
+    page = build_report(
+        store.read_manifest(DATA / "manifest/manifest.parquet"),
+        store.read_labels(DATA / "manifest/labels"),
+        store.read_quarantine(DATA / "frames/quarantine.csv"),
+        store.read_roles(DATA / "splits/roles.parquet"),
+        {stage: store.read_json(DATA / stage / "result.json") for stage in ("check_manifest", "check_features")},
+        {
+            name: SystemResult(
+                store.read_scores(DATA / "systems" / name), Measured(*store.read_measured(DATA / "evaluation" / name))
+            )
+            for name in config.system_names()
+        },
+        thumbnails(seen, DATA / "frames/media", params.report.thumbnail_side),
+        params.report,
+    )
+    store.write_text(DATA / "report/report.html", page)
+
+
+@app.command()
+def results() -> None:
+    """Print how well each system's methods do, and where the report is."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from mediarank import config
+
+    for name in config.system_names():
+        methods = store.read_json(DATA / "evaluation" / name / "metrics.json")
+        columns = list(next(iter(methods.values())))
+        view = Table("method", *columns, title=name, title_justify="left")
+        for method, values in methods.items():
+            view.add_row(
+                method, *(f"{values[c]:.3f}" if isinstance(values[c], float) else str(values[c]) for c in columns)
+            )
+        Console().print(view)
+    print(f"Report: {DATA / 'report/report.html'}")
 
 
 @app.command()
@@ -187,7 +246,7 @@ def quarantine() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = store.read_csv(DATA / "frames/quarantine.csv", ("what", "item_id", "source", "reason"))
+    table = store.read_quarantine(DATA / "frames/quarantine.csv")
     view = Table("what", "item", "where", "reason", title=f"{len(table)} in quarantine")
     for row in table.itertuples(index=False):
         view.add_row(*map(str, row))

@@ -111,9 +111,13 @@ def feature_type(params: Params, name: str) -> Family:
     return family
 
 
+def system_names() -> tuple[str, ...]:
+    return tuple(SystemsConfig.__dataclass_fields__)
+
+
 def system(params: Params, name: str) -> Any:
     """The configuration of one system."""
-    known = list(SystemsConfig.__dataclass_fields__)
+    known = system_names()
     if name not in known:
         raise ConfigError(f"There is no system {name!r}{_hint(name, known)}.")
     return getattr(params.systems, name)

@@ -215,6 +215,27 @@ def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
     return {method: read_features(folder / "scores" / method) for method in methods}
 
 
+def write_measured(
+    folder: Path, metrics: Mapping[str, Any], summary: pd.DataFrame, per_query: pd.DataFrame, curves: pd.DataFrame
+) -> None:
+    """An evaluation: metrics as JSON and curves as CSV, for DVC and MLflow; tables as parquet."""
+    write_json(folder / "metrics.json", metrics)
+    write_table(folder / "summary.parquet", summary)
+    write_table(folder / "per_query.parquet", per_query)
+    write_csv(folder / "curves.csv", curves)
+
+
+def read_measured(folder: Path) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """metrics, summary, per_query and curves, as they were written."""
+    curves = _read(folder / "curves.csv", pd.read_csv)
+    tables = (read_table(folder / f"{name}.parquet") for name in ("summary", "per_query"))
+    return read_json(folder / "metrics.json"), *tables, curves
+
+
+def read_quarantine(path: Path) -> pd.DataFrame:
+    return read_csv(path, ("what", "item_id", "source", "reason"))
+
+
 def _flags(column: pd.Series, path: Path) -> pd.Series:
     known = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
     flags = column.str.strip().str.lower().map(known)

@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from mediarank.ops.checks import check_manifest
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["check_manifest"]
+import pandas as pd
+
+from mediarank.ops import checks
+from mediarank.ops.checks import CheckResult, ManifestCheckConfig, ManifestSummary
+from mediarank.types import Labels, Manifest
+
+
+def check_manifest(
+    manifest: Manifest,
+    labels: Labels,
+    quarantine: pd.DataFrame,
+    baseline: Mapping[str, Any],
+    config: ManifestCheckConfig,
+) -> CheckResult:
+    """baseline : the result of the version to compare with, or `{}`"""
+    return checks.check_manifest(manifest, labels, quarantine, ManifestSummary.from_result(baseline), config)

@@ -7,6 +7,7 @@ a file or a label, goes to the quarantine table with its reason, and the run goe
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -17,7 +18,7 @@ import pandas as pd
 
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
-from mediarank.media.probe import Probe, kind_of, probe
+from mediarank.media.probe import Probe, probe
 from mediarank.types import (
     ITEM_COLUMN,
     MANIFEST_COLUMNS,
@@ -59,8 +60,9 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
     )
     manifest = Manifest(table)
     kept, refused = reconcile(labels, manifest)
-    files = [("file", r.item_id, r.path, r.reason) for r in manifest.quarantined.itertuples()]
-    return manifest, kept, pd.DataFrame(files + refused, columns=list(QUARANTINE_COLUMNS))
+    files = manifest.quarantined.assign(what="file").rename(columns={"path": "source"})[list(QUARANTINE_COLUMNS)]
+    quarantine = pd.concat([files, pd.DataFrame(refused, columns=list(QUARANTINE_COLUMNS))], ignore_index=True)
+    return manifest, kept, quarantine
 
 
 def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[str, str, str, str]]]:
@@ -70,12 +72,13 @@ def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[st
     refused: list[tuple[str, str, str, str]] = []
     for name, table in labels.tables.items():
         reasons = _refusals(name, table, status, set(labels["classes"]["class"]))
-        column = ITEM_COLUMN.get(name, "target")
-        for row, reason in reasons[reasons != ""].items():
-            # A CSV's first line is its header, so row 0 is line 2.
-            refused.append(
-                ("label", str(table.loc[row, column]), f"labels/{name}.csv line {int(str(row)) + 2}", str(reason))
-            )
+        items = table[ITEM_COLUMN.get(name, "target")].tolist()
+        # A CSV's first line is its header, so row 0 is line 2.
+        refused += [
+            ("label", str(items[row]), f"labels/{name}.csv line {row + 2}", reason)
+            for row, reason in enumerate(reasons.tolist())
+            if reason
+        ]
         kept[name] = table[reasons == ""].reset_index(drop=True)
     return Labels(kept), refused
 
@@ -118,7 +121,9 @@ def _row(item: str, seen: Probe, sha256: str) -> dict[str, Any]:
 
 
 def _failed_row(item: str, reason: str, sha256: str = "") -> dict[str, Any]:
-    unknown = Probe(kind_of(Path(item)), 0, 0, 0.0, 0.0, False)
+    """Of a file that can't be read, only its name tells what it was meant to be."""
+    meant = str(mimetypes.guess_type(item)[0]).split("/")[0]
+    unknown = Probe({"video": "clip", "audio": "sound"}.get(meant, "image"))
     return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason}
 
 

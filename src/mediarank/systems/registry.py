@@ -13,7 +13,7 @@ from mediarank.systems.retrieval import RetrievalConfig
 SYSTEMS: Mapping[str, ModuleType] = {
     "retrieval": retrieval,
 }
-"""Each offers `run(inputs, config) -> Outcome` and `measure(scores, labels, roles, config) -> Measured`."""
+"""Each offers `run`, which fits and ranks, `measure`, and `section`, its part of the report."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_ra
 from mediarank.evaluation.metrics import mean_over_queries
 from mediarank.evaluation.metrics import measure as measure_metric
 from mediarank.evaluation.protocols import rank_methods
+from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
+from mediarank.evaluation.report import Section
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler, phi_over_types
 from mediarank.systems.contract import Inputs, Outcome
@@ -92,11 +94,31 @@ def run(inputs: Inputs, config: RetrievalConfig) -> Outcome:
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    return measure_rankings(scores, _judgments(scores, labels), config)
+
+
+def section(
+    scores: Mapping[str, FeatureMatrix], measured: Measured, labels: Labels, thumbnail: Thumbnail, results: int
+) -> Section:
+    return ranking_section(
+        "Retrieval",
+        "What looks like this one?",
+        measured.summary,
+        measured.per_query,
+        measured.curves,
+        scores,
+        _judgments(scores, labels),
+        thumbnail,
+        groups=labels.class_of,
+        depth=results,
+        intro=["Each test item is a query against the whole collection; items of its own class are relevant."],
+    )
+
+
+def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
     """An item is relevant to a query of its own class."""
-    first = next(iter(scores.values()))
-    classes = labels.class_of
-    judgments = Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())
-    return measure_rankings(scores, judgments, config)
+    first, classes = next(iter(scores.values())), labels.class_of
+    return Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())
 
 
 def _fit_scaler(collection: Collection, inputs: Inputs, config: RetrievalConfig) -> PhiScaler:

@@ -1,0 +1,106 @@
+"""Working copies that were made before, found again by content: adding ten images decodes ten.
+
+An entry is a folder named after a hash of everything that decides its content. It appears by one rename, so a
+killed process leaves no half of one; each file is checked against its fingerprint before it is used, so a damaged
+entry is made again, never trusted. Files are hard-linked, not copied, where the file system allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, WorkingCopies, make_working_copies
+from mediarank.media.limits import Limits
+
+VERSION: Final = 1
+"""Raise it whenever a change alters working copies."""
+ROWS: Final = "rows.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One original: where it is, what it is, and the fingerprint of its bytes."""
+
+    item_id: str
+    source: Path
+    kind: str
+    sha256: str
+
+
+def working_copies(job: Job, target: Path, config: FramesConfig, limits: Limits, cache: Path) -> WorkingCopies:
+    """The working copies of an item below `target`: linked from the cache, or made and remembered."""
+    entry = _entry(job, config, limits, cache)
+    remembered = _read(entry)
+    if remembered is None:
+        shutil.rmtree(entry, ignore_errors=True)
+        remembered = _make(job, config, limits, entry)
+    for path in _paths(remembered):
+        _link(entry / path, target / path)
+    return remembered
+
+
+def prune(cache: Path, limit: int) -> int:
+    """Remove the entries that were not used for longest until the rest fits `limit` bytes; returns how many went."""
+    entries = [(entry.stat().st_mtime, entry) for entry in cache.glob("??/*") if not entry.name.startswith(".")]
+    used, removed = 0, 0
+    for _, entry in sorted(entries, reverse=True):
+        used += sum(path.stat().st_size for path in entry.rglob("*") if path.is_file())
+        if used > limit:
+            shutil.rmtree(entry, ignore_errors=True)
+            removed += 1
+    return removed
+
+
+def _entry(job: Job, config: FramesConfig, limits: Limits, cache: Path) -> Path:
+    facts = [VERSION, job.item_id, job.kind, job.sha256, asdict(config), asdict(limits)]
+    key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return cache / key[:2] / key
+
+
+def _make(job: Job, config: FramesConfig, limits: Limits, entry: Path) -> WorkingCopies:
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
+    try:
+        made = make_working_copies(job.item_id, job.source, job.kind, temporary, config, limits)
+        (temporary / ROWS).write_text(json.dumps(asdict(made)))
+        # Someone else may have made the same entry meanwhile; theirs is as good.
+        with suppress(OSError):
+            temporary.rename(entry)
+        return made
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _read(entry: Path) -> WorkingCopies | None:
+    """What the entry holds, or None if it is missing or damaged."""
+    try:
+        rows = json.loads((entry / ROWS).read_text())
+        sound = SoundRow(**rows["sound"]) if rows["sound"] else None
+        found = WorkingCopies(tuple(FrameRow(**row) for row in rows["frames"]), sound, rows["note"])
+        wanted = {frame.path: frame.sha256 for frame in found.frames} | ({sound.path: sound.sha256} if sound else {})
+        if any(hashlib.sha256((entry / path).read_bytes()).hexdigest() != sha for path, sha in wanted.items()):
+            return None
+        os.utime(entry)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found
+
+
+def _paths(copies: WorkingCopies) -> list[str]:
+    return [frame.path for frame in copies.frames] + ([copies.sound.path] if copies.sound else [])
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

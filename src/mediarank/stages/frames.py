@@ -1,0 +1,58 @@
+"""Stage `frames`: each original decoded once, into working copies that everything later reads.
+
+An item whose header looked fine may still not decode; it joins the quarantine table here, with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from mediarank.media.frames import FrameRow, FramesConfig, SoundRow
+from mediarank.media.guard import Failed, guarded_map
+from mediarank.media.limits import Limits
+from mediarank.media.remembered import Job, prune, working_copies
+from mediarank.types import DataError, Manifest
+
+CACHE_BYTES = 20 * 1024**3
+
+
+@dataclass(frozen=True)
+class Frames:
+    """frames, sounds : one row a working copy; failures, notes : item -> why it failed, or what a damaged clip lost"""
+
+    frames: pd.DataFrame
+    sounds: pd.DataFrame
+    failures: dict[str, str]
+    notes: dict[str, str]
+
+    def added_to(self, quarantine: pd.DataFrame) -> pd.DataFrame:
+        """The manifest's quarantine table and what failed here."""
+        rows = [("file", item, item, reason) for item, reason in self.failures.items()]
+        return pd.concat([quarantine, pd.DataFrame(rows, columns=quarantine.columns)], ignore_index=True)
+
+
+def build_frames(
+    manifest: Manifest, media: Path, target: Path, config: FramesConfig, limits: Limits, cache: Path
+) -> Frames:
+    """Working copies of all usable items below `target`; what was made before comes from `cache`."""
+    columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
+    jobs = [Job(item, media / path, kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
+    work = partial(working_copies, target=target, config=config, limits=limits, cache=cache)
+    outcomes = list(zip(jobs, guarded_map(work, jobs, "frames", limits.timeout_seconds), strict=True))
+    failures = {job.item_id: outcome.reason for job, outcome in outcomes if isinstance(outcome, Failed)}
+    made = [outcome for _, outcome in outcomes if not isinstance(outcome, Failed)]
+    if not made:
+        raise DataError(f"None of {len(jobs)} items could be decoded, such as {next(iter(failures.items()), 'none')}.")
+    prune(cache, CACHE_BYTES)
+    frames = [asdict(frame) for copies in made for frame in copies.frames]
+    sounds = [asdict(copies.sound) for copies in made if copies.sound]
+    return Frames(
+        pd.DataFrame(frames, columns=[f.name for f in fields(FrameRow)]),
+        pd.DataFrame(sounds, columns=[f.name for f in fields(SoundRow)]),
+        failures,
+        {job.item_id: o.note for job, o in outcomes if not isinstance(o, Failed) and o.note},
+    )

@@ -1,0 +1,82 @@
+"""Stage `report`: one self-contained page that shows the collection, the checks and every system's results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import cv2
+import pandas as pd
+from pydantic import Field
+
+from mediarank.evaluation.measured import Measured
+from mediarank.evaluation.report import Report, render
+from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
+from mediarank.media.working import fit_inside, read_picture
+from mediarank.systems.registry import SYSTEMS
+from mediarank.types import FeatureMatrix, Labels, Manifest, Roles
+
+
+@dataclass(frozen=True)
+class ReportConfig:
+    """title : of the page; thumbnail_side : pixels of the longer side; results : pictures a ranked row"""
+
+    title: str = "mediarank"
+    thumbnail_side: Annotated[int, Field(ge=32, le=640)] = 144
+    results: Annotated[int, Field(ge=1, le=50)] = 12
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """What a system's stages wrote: how its methods score, and how well."""
+
+    scores: Mapping[str, FeatureMatrix]
+    measured: Measured
+
+
+def build_report(
+    manifest: Manifest,
+    labels: Labels,
+    quarantine: pd.DataFrame,
+    roles: Roles,
+    checks: Mapping[str, Any],
+    results: Mapping[str, SystemResult],
+    thumbnail: Callable[[str], bytes | None],
+    config: ReportConfig,
+) -> str:
+    """The page as HTML. checks : stage -> its result; results : system -> what it wrote"""
+    classes = labels.class_of
+    role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
+    sections = [
+        *(
+            SYSTEMS[name].section(result.scores, result.measured, labels, thumbnail, config.results)
+            for name, result in results.items()
+        ),
+        collection_section(manifest.usable, classes, quarantine, role_of),
+        checks_section([_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]),
+    ]
+    lead = "How well each system ranks this collection, on items that nothing was fitted to."
+    return render(Report(config.title, collection_facts(manifest, classes), sections, lead))
+
+
+def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
+    """item -> a small JPEG of its first picture, or None if it has none."""
+    path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
+
+    def thumbnail(item: str) -> bytes | None:
+        if item not in path_of:
+            return None
+        picture = fit_inside(read_picture(folder / path_of[item]), side)
+        _, data = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), (cv2.IMWRITE_JPEG_QUALITY, 80))
+        return bytes(data)
+
+    return thumbnail
+
+
+def _check(stage: str, found: Mapping[str, Any]) -> Check:
+    detail = found["problem"] or (f"{found['failing_rows']} of {found['rows']} rows" if found["failing_rows"] else "")
+    note = {"warned": "warning: ", "skipped": "not judged: "}.get(found["status"], "")
+    return Check(stage, found["expected"], found["status"] != "failed", f"{note}{detail}")

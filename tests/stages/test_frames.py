@@ -1,0 +1,116 @@
+"""Working copies: made once, remembered by content, and nothing is lost with a damaged cache."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from mediarank.media import remembered
+from mediarank.media.frames import FramesConfig
+from mediarank.media.limits import Limits
+from mediarank.media.remembered import Job, prune, working_copies
+from mediarank.stages.frames import Frames, build_frames
+from mediarank.stages.manifest import ManifestConfig, build_manifest
+from mediarank.types import DataError, Labels, Manifest
+
+CONFIG, LIMITS = FramesConfig(max_side=64), Limits()
+
+
+@pytest.fixture
+def media(tmp_path: Path) -> Path:
+    folder = tmp_path / "media"
+    folder.mkdir()
+    for k in range(4):
+        cv2.imwrite(str(folder / f"{k}.png"), np.random.default_rng(k).integers(0, 255, (90, 120, 3), dtype=np.uint8))
+    whole = (folder / "0.png").read_bytes()
+    (folder / "cut.png").write_bytes(whole[: len(whole) // 2])
+    return folder
+
+
+def manifest_of(media: Path) -> Manifest:
+    return build_manifest(media, Labels({}), ManifestConfig())[0]
+
+
+def run(media: Path, target: Path, cache: Path) -> Frames:
+    return build_frames(manifest_of(media), media, target, CONFIG, LIMITS, cache)
+
+
+def digest(folder: Path) -> dict[str, str]:
+    return {
+        p.relative_to(folder).as_posix(): hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file()
+    }
+
+
+def test_copies_are_small_and_what_fails_joins_the_quarantine(media: Path, tmp_path: Path) -> None:
+    made = run(media, tmp_path / "frames", tmp_path / "cache")
+    assert list(made.frames["item_id"]) == ["0.png", "1.png", "2.png", "3.png"]
+    assert made.frames[["width", "height"]].max().tolist() == [64, 48]
+    assert list(made.failures) == ["cut.png"]
+    _, _, quarantine = build_manifest(media, Labels({}), ManifestConfig())
+    assert list(made.added_to(quarantine)["item_id"]) == ["cut.png"]
+
+
+def test_the_cache_changes_no_byte(media: Path, tmp_path: Path) -> None:
+    first = run(media, tmp_path / "one", tmp_path / "cache")
+    second = run(media, tmp_path / "two", tmp_path / "cache")
+    fresh = run(media, tmp_path / "three", tmp_path / "other")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two") == digest(tmp_path / "three")
+    assert first.frames.equals(second.frames)
+    assert first.frames.equals(fresh.frames)
+
+
+def test_one_process_or_two(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for jobs in ("1", "2"):
+        monkeypatch.setenv("MEDIARANK_JOBS", jobs)
+        run(media, tmp_path / jobs, tmp_path / f"cache{jobs}")
+    assert digest(tmp_path / "1") == digest(tmp_path / "2")
+
+
+def job(media: Path, name: str) -> Job:
+    return Job(name, media / name, "image", hashlib.sha256((media / name).read_bytes()).hexdigest())
+
+
+def test_what_is_remembered_is_not_decoded_again(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    working_copies(job(media, "1.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("decoded twice")
+
+    monkeypatch.setattr(remembered, "make_working_copies", refuse)
+    working_copies(job(media, "1.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    with pytest.raises(AssertionError, match="decoded twice"):
+        working_copies(job(media, "1.png"), tmp_path / "x", FramesConfig(max_side=32), LIMITS, tmp_path / "cache")
+
+
+def test_a_damaged_entry_is_made_again(media: Path, tmp_path: Path) -> None:
+    working_copies(job(media, "2.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
+    (entry,) = (p for p in (tmp_path / "cache").rglob("*.jpg"))
+    entry.unlink()
+    entry.write_bytes(b"garbage")
+    working_copies(job(media, "2.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
+def test_pruning_keeps_what_was_used_last(media: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    for k, name in enumerate(("0.png", "1.png", "2.png", "0.png")):
+        working_copies(job(media, name), tmp_path / str(k), CONFIG, LIMITS, cache)
+    newest = max(p.stat().st_size for p in cache.rglob("*.jpg"))
+    assert prune(cache, limit=10 * newest) == 0
+    assert prune(cache, limit=2 * newest) == 2
+    (left,) = cache.rglob("*.jpg")
+    assert left.name == "0.png.jpg"
+
+
+def test_nothing_decodes(tmp_path: Path, media: Path) -> None:
+    for path in media.glob("?.png"):
+        path.unlink()
+    with pytest.raises(DataError, match="None of 1 items could be decoded"):
+        run(media, tmp_path / "frames", tmp_path / "cache")
