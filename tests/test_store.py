@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -95,12 +96,15 @@ def test_missing_and_damaged_files_say_what_to_do(tmp_path: Path) -> None:
 
 def test_a_failed_write_leaves_the_old_value_and_no_litter(tmp_path: Path) -> None:
     store.write_text(tmp_path / "file", "old")
-    with pytest.raises(ZeroDivisionError), store.atomic_path(tmp_path / "file") as temporary:
-        temporary.write_text("half")
-        _ = 1 / 0
-    with pytest.raises(ZeroDivisionError), store.atomic_folder(tmp_path / "folder") as folder:
-        (folder / "half").write_text("half")
-        _ = 1 / 0
+
+    def fail(context: AbstractContextManager[Path]) -> None:
+        with context as temporary:
+            (temporary / "half" if temporary.is_dir() else temporary).write_text("half")
+            raise ZeroDivisionError
+
+    for context in (store.atomic_path(tmp_path / "file"), store.atomic_folder(tmp_path / "folder")):
+        with pytest.raises(ZeroDivisionError):
+            fail(context)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "old"
 

@@ -45,7 +45,13 @@ def test_a_manifest_needs_its_columns() -> None:
 
 
 def roles_table(**columns: list[object]) -> pd.DataFrame:
-    return pd.DataFrame({"item_id": ["a", "b"], "group_id": ["g", "g"], "role": ["base", "base"], "fold": [0, 0]} | columns)
+    whole: dict[str, list[object]] = {
+        "item_id": ["a", "b"],
+        "group_id": ["g", "g"],
+        "role": ["base"] * 2,
+        "fold": [0, 0],
+    }
+    return pd.DataFrame(whole | columns)
 
 
 def test_roles_list_items() -> None:
@@ -139,7 +145,7 @@ def test_orderings_of_classes_survive_a_restriction_of_items() -> None:
     labels = Labels(
         {
             "classes": pd.DataFrame({"item": ["a", "b"], "class": ["coast", "forest"]}),
-            "orderings": pd.DataFrame({"attribute": ["open"] * 3, "target": ["coast", "b", "z"], "strength": [1, 2, 3]}),
+            "orderings": pd.DataFrame({"attribute": "open", "target": ["coast", "b", "z"], "strength": [1, 2, 3]}),
         }
     )
     assert list(labels.restricted_to(["b"])["orderings"]["target"]) == ["coast", "b"]

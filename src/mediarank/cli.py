@@ -214,13 +214,10 @@ def results() -> None:
     from mediarank import config
 
     for name in config.system_names():
-        methods = store.read_json(DATA / "evaluation" / name / "metrics.json")
-        columns = list(next(iter(methods.values())))
-        view = Table("method", *columns, title=name, title_justify="left")
-        for method, values in methods.items():
-            view.add_row(
-                method, *(f"{values[c]:.3f}" if isinstance(values[c], float) else str(values[c]) for c in columns)
-            )
+        summary = store.read_measured(DATA / "evaluation" / name)[1]
+        view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
+        for method, rows in summary.groupby("method", sort=False):
+            view.add_row(str(method), *(f"{mean:.3f}" for mean in rows["mean"]))
         Console().print(view)
     print(f"Report: {DATA / 'report/report.html'}")
 

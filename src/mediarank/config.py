@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,23 +39,23 @@ def build_extractor(value: Any) -> Family:
     """An extractor from its section: `family` chooses the class, the other keys are its fields."""
     if not isinstance(value, Mapping):
         return value  # type: ignore[no-any-return]
-    fields = dict(value)
-    family = fields.pop("family", None)
+    settings = dict(value)
+    family = settings.pop("family", None)
     if family not in EXTRACTORS:
         known = ", ".join(sorted(EXTRACTORS))
         raise ValueError(f"family {family!r} is unknown{_hint(str(family), EXTRACTORS)}; known families: {known}")
     try:
-        return TypeAdapter(EXTRACTORS[family]).validate_python(fields)
+        return TypeAdapter(EXTRACTORS[family]).validate_python(settings)
     except ValidationError as error:
         raise ValueError(
-            "; ".join(_explain(e, list(EXTRACTORS[family].__dataclass_fields__)) for e in error.errors())
+            "; ".join(_explain(e, [field.name for field in fields(EXTRACTORS[family])]) for e in error.errors())
         ) from None
 
 
 def _describe_extractor(extractor: Family) -> dict[str, Any]:
     family = next(name for name, cls in EXTRACTORS.items() if cls is type(extractor))
-    fields: dict[str, Any] = TypeAdapter(type(extractor)).dump_python(extractor, mode="json")
-    return {"family": family, **fields}
+    settings: dict[str, Any] = TypeAdapter(type(extractor)).dump_python(extractor, mode="json")
+    return {"family": family, **settings}
 
 
 FeatureType = Annotated[Any, BeforeValidator(build_extractor), PlainSerializer(_describe_extractor)]
@@ -112,7 +113,7 @@ def feature_type(params: Params, name: str) -> Family:
 
 
 def system_names() -> tuple[str, ...]:
-    return tuple(SystemsConfig.__dataclass_fields__)
+    return tuple(field.name for field in fields(SystemsConfig))
 
 
 def system(params: Params, name: str) -> Any:

@@ -75,5 +75,5 @@ def test_labels_that_can_not_be_used_are_refused_with_their_line(media: Path) ->
 
 
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="check collection.source"):
+    with pytest.raises(DataError, match="check collection"):
         build_manifest(tmp_path, Labels({}), ManifestConfig())

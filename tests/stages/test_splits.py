@@ -61,7 +61,7 @@ def test_what_is_too_rare_is_said() -> None:
     labels = Labels({"concepts": concept("boat", ["i0000", "i0001"])})
     _, warnings = assign_roles(collection(100), labels, SplitsConfig(image=EVEN))
     assert len(warnings) == 1
-    assert "concept boat has no item in" in warnings[0]
+    assert "concept boat has no image in" in warnings[0]
 
 
 def test_near_duplicates_share_a_role() -> None:

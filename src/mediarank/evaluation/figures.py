@@ -39,15 +39,17 @@ THEME: Final = {
     **{c: f"series-{n}" for n, c in enumerate(SERIES)},
 }
 DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
-WIDTH: Final = 6.2
-LABEL_LENGTH: Final = 30
+WIDTH: Final = 5.7
+FULL_WIDTH: Final = 12.2
+"""Inches of a figure that stands beside another and of one across the page: text comes out in one size."""
+LABEL_LENGTH: Final = 26
 
 SETTINGS: Final[Any] = {  # matplotlib types the keys as one long literal
     "svg.hashsalt": "mediarank",
     "svg.fonttype": "none",
     "text.parse_math": False,  # a label may hold a dollar sign
     "font.family": "DejaVu Sans",  # comes with matplotlib, so text is measured alike everywhere
-    "font.size": 9.5,
+    "font.size": 10,
     "text.color": INK,
     "axes.edgecolor": GRID,
     "axes.labelcolor": FAINT,
@@ -85,13 +87,19 @@ class Bar:
 
 
 def line_figure(
-    lines: Sequence[Line], x_label: str, y_label: str, *, log_x: bool = False, highlight: str | None = None
+    lines: Sequence[Line],
+    x_label: str,
+    y_label: str,
+    *,
+    log_x: bool = False,
+    highlight: str | None = None,
+    full: bool = False,
 ) -> str:
-    """Curves of values from 0 up; the highlighted one is drawn last and thicker."""
+    """Curves of values from 0 up, the highlighted one thicker and in front. full : across the page"""
     if not lines:
         raise DataError("A figure of lines needs at least one line.")
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, 3.9), layout="constrained")
+        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 3.7), layout="constrained")
         axes = _axes(figure, x_label, y_label)
         axes.grid(visible=True, axis="y")
         if log_x:
@@ -118,18 +126,27 @@ def line_figure(
         return _svg(figure)
 
 
-def bar_figure(bars: Sequence[Bar], x_label: str) -> str:
+def bar_figure(bars: Sequence[Bar], x_label: str, *, full: bool = False) -> str:
     """Horizontal bars, the first on top, each with its confidence interval and its value."""
     if not bars:
         raise DataError("A figure of bars needs at least one bar.")
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, 1.1 + 0.36 * len(bars)), layout="constrained")
+        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 1.1 + 0.36 * len(bars)), layout="constrained")
         axes = _axes(figure, x_label, "")
         axes.grid(visible=True, axis="x")
         axes.spines["bottom"].set_visible(False)
         places = range(len(bars))
         axes.barh(places, [b.value for b in bars], height=0.6, color=[_colour(n) for n in places], alpha=0.88)
-        axes.hlines(places, [b.low for b in bars], [b.high for b in bars], color=INK, linewidth=1.4, zorder=3)
+        reach = np.array([(b.value - b.low, b.high - b.value) for b in bars]).T
+        axes.errorbar(
+            [b.value for b in bars],
+            places,
+            xerr=np.maximum(reach, 0),
+            fmt="none",
+            ecolor=INK,
+            elinewidth=1.4,
+            capsize=3,
+        )
         top = max([b.high for b in bars if np.isfinite(b.high)], default=1.0) or 1.0
         for place, bar in enumerate(bars):
             if np.isfinite(bar.value):
@@ -140,7 +157,7 @@ def bar_figure(bars: Sequence[Bar], x_label: str) -> str:
         return _svg(figure)
 
 
-def heat_figure(values: pd.DataFrame, label: str) -> str:
+def heat_figure(values: pd.DataFrame, *, full: bool = False) -> str:
     """A table of values from 0 up, shaded by value; the highest of each row is bold."""
     if values.empty:
         raise DataError("A heat table needs at least one row and one column.")
@@ -148,8 +165,8 @@ def heat_figure(values: pd.DataFrame, label: str) -> str:
     numbers: npt.NDArray[np.float64] = values.to_numpy(dtype=np.float64)
     top = float(np.nanmax(numbers)) if np.isfinite(numbers).any() else 1.0
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(WIDTH, 0.9 + 0.3 * rows), layout="constrained")
-        axes = _axes(figure, label, "")
+        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 0.45 + 0.36 * rows), layout="constrained")
+        axes = _axes(figure, "", "")
         for spine in axes.spines.values():
             spine.set_visible(False)
         for row in range(rows):
@@ -167,12 +184,12 @@ def heat_figure(values: pd.DataFrame, label: str) -> str:
                     f"{value:.2f}" if known else "–",
                     ha="center",
                     va="center",
-                    color=PAPER if share > 0.6 else INK,
+                    color=PAPER if share > 0.72 else INK,
                     weight="bold" if known and value == best and columns > 1 else "normal",
                 )
         axes.set_xlim(0, columns)
         axes.set_ylim(rows, 0)
-        names = [_short(c, max(6, 66 // columns)) for c in values.columns]
+        names = [_short(c, max(6, (120 if full else 56) // columns)) for c in values.columns]
         axes.set_xticks(np.arange(columns) + 0.5, names, color=INK)
         axes.set_yticks(np.arange(rows) + 0.5, [_short(r) for r in values.index], color=INK)
         axes.xaxis.tick_top()
@@ -195,7 +212,7 @@ def _legend(figure: Figure, labels: Sequence[str]) -> None:
         swatches,
         [_short(label) for label in labels],
         loc="outside upper left",
-        ncols=min(3, len(labels)),
+        ncols=min(3 if figure.get_figwidth() == WIDTH else 6, len(labels)),
         frameon=False,
         handlelength=1.6,
         columnspacing=1.6,

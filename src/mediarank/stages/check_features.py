@@ -34,7 +34,7 @@ def check_features(
     lost = set(manifest.usable["item_id"]) - {*frames["item_id"], *sounds["item_id"]}
     about_splits = checks.check_splits(roles, manifest, labels, REQUIRED_ROLES, lost)
     about_features = checks.check_features(
-        {name: summarise(matrix, name) for name, matrix in seeing.items()},
+        {name: summarise(matrix).assign(feature=name) for name, matrix in seeing.items()},
         {name: matrix.ids.tolist() for name, matrix in seeing.items()},
         {name: expected[name] for name in seeing},
         FeaturesSummary.from_result(baseline),

@@ -59,7 +59,7 @@ def build_report(
         checks_section([_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]),
     ]
     lead = "How well each system ranks this collection, on items that nothing was fitted to."
-    return render(Report(config.title, collection_facts(manifest, classes), sections, lead))
+    return render(Report(config.title, collection_facts(manifest, classes, quarantine), sections, lead))
 
 
 def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:

@@ -93,7 +93,7 @@ def assign_roles(items: pd.DataFrame, labels: Labels, config: SplitsConfig) -> t
     names = items["item_id"].to_numpy()[_first_of(groups)]
     columns = {"item_id": items["item_id"], "group_id": names, "role": roles.astype(str), "fold": folds}
     result = Roles(pd.DataFrame(columns))
-    return result, _warnings(result, marks)
+    return result, _warnings(result, items, marks)
 
 
 def merge_groups(items: pd.DataFrame, near_duplicate_bits: int) -> npt.NDArray[np.intp]:
@@ -198,15 +198,17 @@ def _first_of(groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return np.asarray(first[number], dtype=np.intp)
 
 
-def _warnings(roles: Roles, marks: Mapping[str, Sequence[str]]) -> list[str]:
-    role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
-    used = [role for role in ROLES if role in set(role_of.values())]
-    where: dict[str, set[str]] = {}
-    for item, role in role_of.items():
+def _warnings(roles: Roles, items: pd.DataFrame, marks: Mapping[str, Sequence[str]]) -> list[str]:
+    """Labels that are missing in a role, of the roles that items of their kind have at all."""
+    table = roles.table.merge(items[["item_id", "kind"]], on="item_id")
+    used = table.groupby("kind")["role"].agg(set).to_dict()
+    where: dict[tuple[str, str], set[str]] = {}
+    for item, kind, role in zip(table["item_id"], table["kind"], table["role"], strict=True):
         for mark in marks.get(item, ()):
-            where.setdefault(mark, set()).add(role)
+            where.setdefault((mark, kind), set()).add(role)
+    missing = {key: [r for r in ROLES if r in used[key[1]] - found] for key, found in sorted(where.items())}
     return [
-        f"{mark} has no item in {' and '.join(r for r in used if r not in found)}: too few, or in too few groups"
-        for mark, found in sorted(where.items())
-        if len(found) < len(used)
+        f"{mark} has no {kind} in {' and '.join(gaps)}: it has too few"
+        for (mark, kind), gaps in missing.items()
+        if gaps
     ]

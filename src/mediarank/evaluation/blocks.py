@@ -1,0 +1,288 @@
+"""What a section of the report is made of: text, tables, figures and galleries of pictures.
+
+A block is any frozen value with `render(page) -> Markup`; these four serve all systems, and another may be added in a
+file of its own. `Page` is what blocks share while a page is written: unique ids and the budget for pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from mediarank.evaluation.html import Markup, data_uri, element, inline_svg, join
+from mediarank.types import DataError
+
+TONES: Final = ("", "good", "bad")
+MARKS: Final = {"good": "✓", "bad": "✕"}
+MEANINGS: Final = {"good": "relevant", "bad": "not relevant"}
+
+
+class Page:
+    """Counts what must be unique or bounded while a page is written."""
+
+    def __init__(self, picture_budget: int) -> None:
+        self.picture_bytes_left = picture_budget
+        self.pictures_left_out = 0
+        self.figures = 0
+
+    def figure_prefix(self) -> str:
+        self.figures += 1
+        return f"f{self.figures}_"  # no section's address has an underscore
+
+    def picture(self, picture: bytes | None, alt: str) -> Markup:
+        """The picture, or a placeholder if there is none or the page would grow too large."""
+        if picture is not None and len(picture) <= self.picture_bytes_left:
+            self.picture_bytes_left -= len(picture)
+            return element("img", src=data_uri(picture), alt=alt, loading="lazy", decoding="async")
+        self.pictures_left_out += picture is not None
+        return element("span", "…", class_="missing", role="img", aria_label=alt)
+
+
+class Block(Protocol):
+    def render(self, page: Page) -> Markup:
+        """The block as HTML; whatever comes from data goes through `html.element`, which escapes it."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """Paragraphs, under a heading if one is given."""
+
+    paragraphs: Sequence[str]
+    heading: str = ""
+
+    def render(self, page: Page) -> Markup:
+        heading = element("h3", self.heading) if self.heading else Markup()
+        return element("div", heading, *(element("p", p) for p in self.paragraphs), class_="prose")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's title, whether it holds numbers (set right), and what the title means."""
+
+    title: str
+    numeric: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Whisker:
+    """A value and its interval as shares of the largest in the table, drawn below the number."""
+
+    at: float
+    low: float
+    high: float
+    series: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A table's entry: text, a smaller note below it, and how it stands out."""
+
+    text: str
+    note: str = ""
+    strong: bool = False
+    tone: str = ""
+    series: int | None = None
+    whisker: Whisker | None = None
+
+    def __post_init__(self) -> None:
+        _require_tone(self.tone)
+
+    def render(self) -> Markup:
+        swatch = Markup()
+        if self.series is not None:
+            swatch = element("span", class_="swatch", style=f"background:var(--series-{self.series % 8})")
+        text = element("strong", self.text) if self.strong else join(self.text)
+        if self.tone:
+            text = element("span", text, class_=f"{self.tone}-text")
+        note = element("span", self.note, class_="small") if self.note else Markup()
+        return join(swatch, text, note, _whisker(self.whisker) if self.whisker else Markup())
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under titled columns; the first cell of a row names it.
+
+    folded : hidden until it is opened; half : as wide as half the page
+    """
+
+    heading: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell | str]]
+    note: str = ""
+    folded: bool = False
+    half: bool = False
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise DataError(
+                    f"Table {self.heading!r} has {len(self.columns)} columns but a row of {len(row)} cells."
+                )
+
+    def render(self, page: Page) -> Markup:
+        table = element(
+            "div",
+            element(
+                "table",
+                element("thead", element("tr", *(_title(c) for c in self.columns))),
+                element("tbody", *(self._row(row) for row in self.rows)),
+                aria_label=self.heading,
+            ),
+            class_="scroll",
+            tabindex=0,
+            role="group",
+            aria_label=self.heading,
+        )
+        note = element("p", self.note, class_="aside") if self.note else Markup()
+        kind = "card half" if self.half else "card"
+        if self.folded:
+            summary = element("summary", f"{self.heading} ({len(self.rows)})")
+            return element("details", summary, note, table, class_=kind)
+        return element("div", element("h3", self.heading), note, table, class_=kind)
+
+    def _row(self, row: Sequence[Cell | str]) -> Markup:
+        cells = []
+        for number, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
+            content = (cell if isinstance(cell, Cell) else Cell(cell)).render()
+            kind = "number" if column.numeric else "wrap"
+            if number == 0:
+                cells.append(element("th", content, scope="row", class_=kind))
+            else:
+                cells.append(element("td", content, class_=kind))
+        return element("tr", *cells)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """An SVG made by `figures`; `alt` says in words what it shows.
+
+    half : two stand side by side; otherwise draw it with `full=True`
+    """
+
+    heading: str
+    svg: str
+    alt: str
+    note: str = ""
+    half: bool = True
+
+    def render(self, page: Page) -> Markup:
+        drawing = inline_svg(self.svg, page.figure_prefix(), self.alt)
+        note = element("p", self.note, class_="aside") if self.note else Markup()
+        caption = element("figcaption", element("h3", self.heading), note)
+        return element("figure", caption, drawing, class_="card figure half" if self.half else "card figure")
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A word beside a picture: a keyword, say, that was suggested rightly (good) or wrongly (bad)."""
+
+    text: str
+    tone: str = ""
+
+    def __post_init__(self) -> None:
+        _require_tone(self.tone)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A picture (JPEG or PNG bytes, or None), its caption and rank, and whether it is right.
+
+    title : its full name, where the caption is short
+    """
+
+    picture: bytes | None
+    caption: str
+    rank: int | None = None
+    tone: str = ""
+    chips: Sequence[Chip] = ()
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        _require_tone(self.tone)
+
+    def render(self, page: Page, tag: str, kind: str = "") -> Markup:
+        place = f"rank {self.rank}: " if self.rank is not None else ""
+        meaning = f", {MEANINGS[self.tone]}" if self.tone else ""
+        name = self.title or self.caption
+        inside = [page.picture(self.picture, f"{place}{name}{meaning}")]
+        if self.rank is not None:
+            inside.append(element("span", str(self.rank), class_="rank", aria_hidden="true"))
+        if self.tone:
+            inside.append(element("span", MARKS[self.tone], class_="mark", aria_hidden="true"))
+        chips = Markup()
+        if self.chips:
+            words = (
+                element("li", f"{MARKS.get(c.tone, '')} {c.text}".strip(), class_=f"chip {c.tone}".strip())
+                for c in self.chips
+            )
+            chips = element("ul", *words, class_="chips")
+        return element(
+            tag,
+            element("div", *inside, class_="picture"),
+            element("span", self.caption, class_="caption", title=name, aria_hidden="true"),
+            chips,
+            class_=" ".join(c for c in ("tile", kind, self.tone) if c),
+        )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A strip of tiles under a title; `lead` (a query, say) stands apart at the left."""
+
+    title: str
+    tiles: Sequence[Tile]
+    note: str = ""
+    lead: Tile | None = None
+
+    def render(self, page: Page) -> Markup:
+        note = element("span", self.note, class_="note") if self.note else Markup()
+        head = element("div", element("span", self.title, class_="title"), note, class_="row-head")
+        lead = self.lead.render(page, "div", "lead-tile") if self.lead else Markup()
+        tiles = element("ol", *(t.render(page, "li") for t in self.tiles), class_="tiles")
+        return element("li", head, lead, tiles, class_="row" if self.lead else "row plain")
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Rows of pictures; `large` gives each tile room for words."""
+
+    heading: str
+    rows: Sequence[Row]
+    note: str = ""
+    large: bool = False
+
+    def render(self, page: Page) -> Markup:
+        used = {t.tone for row in self.rows for t in row.tiles}
+        legend = [
+            element("span", element("b", MARKS[tone], aria_hidden="true"), MEANINGS[tone], class_=tone)
+            for tone in MARKS
+            if tone in used
+        ]
+        return element(
+            "div",
+            element("h3", self.heading),
+            element("p", self.note, class_="aside") if self.note else Markup(),
+            element("div", *legend, class_="key") if legend else Markup(),
+            element("ul", *(row.render(page) for row in self.rows), class_="rows"),
+            class_="card wide-tiles" if self.large else "card",
+        )
+
+
+def _require_tone(tone: str) -> None:
+    if tone not in TONES:
+        raise DataError(f"A tone is 'good', 'bad' or '', not {tone!r}.")
+
+
+def _title(column: Column) -> Markup:
+    title = element("abbr", column.title, title=column.hint) if column.hint else join(column.title)
+    return element("th", title, scope="col", class_="number" if column.numeric else None)
+
+
+def _whisker(whisker: Whisker) -> Markup:
+    """Numbers of ours alone reach the style attribute."""
+    colour = f"background:var(--series-{whisker.series % 8})"
+    low, at, high = (f"{100 * min(max(share, 0.0), 1.0):.2f}" for share in (whisker.low, whisker.at, whisker.high))
+    span = element("i", style=f"left:{low}%;right:calc(100% - {high}%);{colour}")
+    return element("span", span, element("b", style=f"left:{at}%;{colour}"), class_="whisker", aria_hidden="true")

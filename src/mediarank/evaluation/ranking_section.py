@@ -1,0 +1,256 @@
+"""The report's section of a system whose answers are rankings: retrieval, concepts, events.
+
+`ranking_section` puts together the methods with their intervals, the curves, the means by class, and the queries where
+the best method does best, middling and worst; each block is a function of its own, for systems that want to choose.
+Pictures come from a callable, so nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mediarank.evaluation.blocks import Block, Cell, Column, Figure, Gallery, Row, Table, Text, Tile, Whisker
+from mediarank.evaluation.figures import Bar, Line, bar_figure, heat_figure, line_figure
+from mediarank.evaluation.protocols import mean_by_group
+from mediarank.evaluation.ranks import ranking
+from mediarank.evaluation.report import Fact, Section
+from mediarank.evaluation.significance import Interval
+from mediarank.types import DataError, FeatureMatrix, Judgments
+
+Thumbnail = Callable[[str], bytes | None]
+"""Item id -> a small JPEG (160 px are enough), or None if there is no picture of it."""
+
+METRIC_NAMES: Final = {
+    "ap": ("mAP", "mean average precision: the precision at each relevant item, averaged"),
+    "p": ("P", "precision: the share of the first ranks that is relevant"),
+    "r": ("R", "recall: the share of the relevant items among the first ranks"),
+    "ndcg": ("nDCG", "normalised discounted cumulative gain: 1 for the best possible order"),
+    "ndcg_exp": ("nDCG (2^r)", "nDCG with gains of 2^r - 1"),
+    "f1": ("best F1", "the highest F1 of any cut through the ranking"),
+    "rr": ("MRR", "mean of one over the rank of the first relevant item"),
+}
+MOST_GROUPS: Final = 20
+"""Of more groups, only the highest and the lowest are shown."""
+
+
+def ranking_section(
+    title: str,
+    question: str,
+    summary: pd.DataFrame,
+    table: pd.DataFrame,
+    curves: pd.DataFrame,
+    scores: Mapping[str, FeatureMatrix],
+    judgments: Judgments,
+    thumbnail: Thumbnail,
+    *,
+    groups: Mapping[str, str] | None = None,
+    differences: pd.DataFrame | None = None,
+    intro: Sequence[str] = (),
+    metric: str = "ap",
+    depth: int = 12,
+) -> Section:
+    """The whole section, from the tables of `protocols`.
+
+    summary, table, curves : of `summarise`, `per_query` and `precision_recall`
+    groups : the class of each query (and item), for the means by class
+    differences : of `compare` with the best method
+    depth : pictures in a row of ranked results
+    """
+    best = best_method(summary, metric)
+    found = _intervals(summary)[best, metric]
+    unanswerable = f"and {found.skipped:,} with nothing relevant" if found.skipped else ""
+    facts = [
+        Fact("best method", best),
+        Fact(metric_title(metric), f"{found.mean:.3f}", f"{found.low:.3f} to {found.high:.3f}"),
+        Fact("queries", f"{found.queries:,}", unanswerable),
+        Fact("candidates", f"{len(judgments.candidates):,}"),
+    ]
+    blocks: list[Block] = [Text(intro)] if intro else []
+    blocks += [
+        methods_table(summary, metric, differences),
+        precision_recall_figure(curves, best),
+        groups_figure(table, groups, metric) if groups is not None else means_figure(summary, metric),
+        ranked_gallery(table, scores[best], judgments, thumbnail, best, metric=metric, groups=groups, depth=depth),
+    ]
+    return Section(title, blocks, question, facts)
+
+
+def metric_title(metric: str) -> str:
+    base, at, depth = metric.partition("@")
+    return METRIC_NAMES.get(base, (base, ""))[0] + at + depth
+
+
+def best_method(summary: pd.DataFrame, metric: str = "ap") -> str:
+    """The method with the highest mean; the first of several."""
+    rows = summary[summary["metric"] == metric]
+    if not rows["mean"].notna().any():
+        raise DataError(f"No method has a value of {metric!r}; at least one query must have something relevant.")
+    return str(rows["method"].iloc[int(np.nanargmax(rows["mean"]))])
+
+
+def methods_table(summary: pd.DataFrame, metric: str = "ap", differences: pd.DataFrame | None = None) -> Table:
+    """Methods by metrics, the highest of each metric bold, intervals below, drawn for the main metric."""
+    methods = [str(m) for m in summary["method"].unique()]
+    metrics = [metric, *(str(m) for m in summary["metric"].unique() if m != metric)]
+    found = _intervals(summary)
+    highest = {m: max((found[method, m].mean for method in methods), key=_or_least) for m in metrics}
+    top = max((found[method, metric].high for method in methods), key=_or_least)
+    columns = [Column("method"), *(Column(metric_title(m), numeric=True, hint=_hint(m)) for m in metrics)]
+    rows: list[list[Cell | str]] = []
+    for series, method in enumerate(methods):
+        row: list[Cell | str] = [Cell(method, series=series)]
+        for m in metrics:
+            value = found[method, m]
+            drawn = m == metric and np.isfinite(value.mean) and top > 0
+            whisker = Whisker(value.mean / top, value.low / top, value.high / top, series) if drawn else None
+            interval = f"{value.low:.3f}–{value.high:.3f}" if np.isfinite(value.mean) else ""
+            row.append(Cell(_number(value.mean), interval, value.mean == highest[m], whisker=whisker))
+        rows.append(row)
+    if differences is not None:
+        hint = f"difference of {metric_title(metric)}, and how likely one as large is between equal methods"
+        columns.append(Column("against best", numeric=True, hint=hint))
+        fields = (differences[c].tolist() for c in ("method", "difference", "p"))
+        gaps = {str(method): (gap, p) for method, gap, p in zip(*fields, strict=True)}
+        for method, row in zip(methods, rows, strict=True):
+            row.append(_difference(*gaps[method]) if method in gaps else "–")
+    note = "Means over queries with bootstrap confidence intervals. The highest of each column is bold."
+    return Table("Methods", columns, rows, note)
+
+
+def precision_recall_figure(curves: pd.DataFrame, highlight: str | None = None) -> Figure:
+    """A `precision_recall` table as lines."""
+    lines = [
+        Line(str(method), curve["recall"].tolist(), curve["precision"].tolist())
+        for method, curve in curves.groupby("method", sort=False)
+    ]
+    svg = line_figure(lines, "recall", "precision", highlight=highlight)
+    alt = f"Precision against recall, one line a method: {', '.join(line.label for line in lines)}."
+    return Figure("Precision and recall", svg, alt, "Interpolated precision, mean over queries.")
+
+
+def depth_figure(curves: pd.DataFrame, metric: str = "ndcg", highlight: str | None = None) -> Figure:
+    """A `metric_by_depth` table as lines."""
+    lines = [
+        Line(str(method), curve["k"].tolist(), curve["value"].tolist())
+        for method, curve in curves.groupby("method", sort=False)
+    ]
+    name = metric_title(metric)
+    svg = line_figure(lines, "first k ranks", f"{name}@k", log_x=True, highlight=highlight)
+    alt = f"{name} of the first k ranks, one line a method: {', '.join(line.label for line in lines)}."
+    return Figure(f"{name} by depth", svg, alt, "Mean over queries.")
+
+
+def means_figure(summary: pd.DataFrame, metric: str = "ap") -> Figure:
+    """The methods' means of one metric with their intervals, as bars."""
+    found = {method: value for (method, m), value in _intervals(summary).items() if m == metric}
+    bars = [Bar(method, value.mean, value.low, value.high) for method, value in found.items()]
+    name = metric_title(metric)
+    alt = f"{name}: {'; '.join(f'{bar.label} {_number(bar.value)}' for bar in bars)}."
+    return Figure(f"{name} by method", bar_figure(bars, name), alt, "Whiskers are confidence intervals.")
+
+
+def groups_figure(table: pd.DataFrame, groups: Mapping[str, str], metric: str = "ap") -> Figure:
+    """The methods' means of one metric for each group of queries, as a heat table."""
+    means = mean_by_group(table, groups, metric)
+    note = "The highest of each row is bold."
+    by_level = means.mean(axis=1).sort_values(ascending=False, kind="stable")
+    if len(means) > MOST_GROUPS:
+        half = MOST_GROUPS // 2
+        means = means.loc[[*by_level.index[:half], *by_level.index[-half:]]]
+        note += f" The {half} highest and the {half} lowest of {len(by_level)} classes."
+    name = metric_title(metric)
+    alt = f"{name} by class and method; highest for {by_level.index[0]}, lowest for {by_level.index[-1]}."
+    return Figure(f"{name} by class", heat_figure(means), alt, note)
+
+
+def telling_queries(
+    table: pd.DataFrame, method: str, metric: str = "ap", each: int = 2
+) -> list[tuple[str, str, float]]:
+    """(word, query, value) of the best, the middle and the worst queries of a method; ties by query.
+
+    each : how many of each; fewer where that would show the best queries among the worst
+    """
+    rows = table[(table["method"] == method) & table[metric].notna()]
+    queries, values = rows["query"].to_numpy(dtype=str), rows[metric].to_numpy(dtype=np.float64)
+    order = ranking(queries, values)
+    each = max(1, min(each, len(order) // 3))
+    middle = (len(order) - each) // 2
+    wanted = {
+        "best": range(each),
+        "median": range(middle, middle + each),
+        "worst": range(len(order) - each, len(order)),
+    }
+    words: dict[int, str] = {}
+    for word, places in wanted.items():
+        for place in places:
+            if 0 <= place < len(order):
+                words.setdefault(int(order[place]), word)
+    return [(word, str(queries[at]), float(values[at])) for at, word in words.items()]
+
+
+def ranked_gallery(
+    table: pd.DataFrame,
+    scores: FeatureMatrix,
+    judgments: Judgments,
+    thumbnail: Thumbnail,
+    method: str,
+    *,
+    metric: str = "ap",
+    groups: Mapping[str, str] | None = None,
+    each: int = 2,
+    depth: int = 12,
+) -> Gallery:
+    """What a method ranks first for its best, middle and worst queries.
+
+    groups : of items too, shown below the pictures instead of file names
+    """
+    column = {item: place for place, item in enumerate(scores.names)}
+
+    def tile(item: str, rank: int | None = None, tone: str = "") -> Tile:
+        caption = (groups or {}).get(item) or item.rsplit("/", 1)[-1]
+        return Tile(thumbnail(item), caption, rank, tone, title=item)
+
+    rows = []
+    for word, query, value in telling_queries(table, method, metric, each):
+        items = sorted(set(judgments.candidates) - {query})
+        line = scores.values[scores.positions([query])[0]]
+        first = [items[place] for place in ranking(items, line[[column[item] for item in items]])[:depth]]
+        right = judgments.grades(query, first) > 0
+        tiles = [tile(item, place + 1, "good" if right[place] else "bad") for place, item in enumerate(first)]
+        one = metric_title(metric).removeprefix("m")  # of one query, not a mean
+        title = f"{word.capitalize()}: {one} {value:.3f}"
+        lead = tile(query) if query in column else None
+        rows.append(Row(title, tiles, f"{query} · {int(right.sum())} of {len(first)} relevant", lead))
+    note = f"The first {depth} results of {method}, for the queries where it does best, middling and worst."
+    return Gallery("Ranked results", rows, note)
+
+
+def _intervals(summary: pd.DataFrame) -> dict[tuple[str, str], Interval]:
+    """(method, metric) -> mean and bounds."""
+    fields = ("method", "metric", "mean", "low", "high", "queries", "skipped")
+    rows = zip(*(summary[name].tolist() for name in fields), strict=True)
+    return {(str(method), str(metric)): Interval(*values) for method, metric, *values in rows}
+
+
+def _or_least(value: float) -> float:
+    """A key that puts NaN below every number."""
+    return value if np.isfinite(value) else -np.inf
+
+
+def _difference(gap: float, p: float) -> Cell:
+    sign = "−" if gap < 0 else "+"
+    return Cell(f"{sign}{abs(gap):.3f}", "p < 0.001" if p < 0.001 else f"p = {p:.3f}")
+
+
+def _hint(metric: str) -> str:
+    base, _, depth = metric.partition("@")
+    meaning = METRIC_NAMES.get(base, ("", ""))[1]
+    return f"{meaning} (first {depth} ranks)" if depth and meaning else meaning
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}" if np.isfinite(value) else "–"

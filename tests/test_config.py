@@ -1,0 +1,85 @@
+"""params.yaml: strangers are refused with a hint, values are checked, the shipped file is valid."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mediarank import config
+from mediarank.types import ConfigError
+
+ROOT = Path(__file__).parents[1]
+SHIPPED = yaml.safe_load((ROOT / "params.yaml").read_text())
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    values = copy.deepcopy(SHIPPED)
+    *parents, last = path.split(".")
+    target = values
+    for part in parents:
+        target = target[part]
+    target[last] = value
+    return values
+
+
+def test_the_shipped_file_is_valid_and_says_what_the_defaults_are() -> None:
+    params = config.load(ROOT / "params.yaml")
+    assert params.frames.max_side == SHIPPED["frames"]["max_side"]
+    printed = params.model_dump(mode="json")
+    assert printed["features"]["hog"]["family"] == "hog"
+    assert config.parse(printed).model_dump(mode="json") == printed, "what is printed can be read again"
+
+
+def test_params_are_frozen() -> None:
+    params = config.parse(SHIPPED)
+    with pytest.raises(Exception, match="frozen"):
+        params.frames = None  # type: ignore[assignment, misc]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("frame", {}, "frame is not a known key; did you mean frames?"),
+        ("frames.max_sid", 320, "frames.max_sid is not a known key; did you mean max_side?"),
+        ("manifest.limits.max_pixel", 1, "did you mean max_pixels?"),
+        ("systems.retrieval.sed", 1, "did you mean seed?"),
+        ("frames.max_side", "wide", r"frames.max_side: .*\(found 'wide'\)"),
+        ("frames.max_side", 0, "frames.max_side: .*greater than"),
+        ("splits.image", {"base": 0.9, "rank": 0.9, "valid": 0, "test": 0}, "must sum to 1, not 1.8"),
+        ("features.hog", {"family": "hogg"}, "family 'hogg' is unknown; did you mean hog?"),
+        ("features.hog", {"family": "hog", "granularty": "2x2"}, "granularty is .* did you mean granularity"),
+        ("frames.size", 3, "frames.size: DVC ignores keys named size or nfiles"),
+    ],
+)
+def test_mistakes_are_explained(path: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        config.parse(changed(path, value))
+
+
+def test_files_that_are_no_params(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="run mediarank from the project's folder"):
+        config.load(tmp_path / "params.yaml")
+    (tmp_path / "params.yaml").write_text("a: [")
+    with pytest.raises(ConfigError, match="not valid YAML"):
+        config.load(tmp_path / "params.yaml")
+    (tmp_path / "params.yaml").write_text("")
+    with pytest.raises(ConfigError, match="one section a stage"):
+        config.load(tmp_path / "params.yaml")
+
+
+def test_names_are_looked_up_with_a_hint() -> None:
+    params = config.parse(SHIPPED)
+    with pytest.raises(ConfigError, match="did you mean hog"):
+        config.feature_type(params, "hogs")
+    with pytest.raises(ConfigError, match="did you mean retrieval"):
+        config.system(params, "retrival")
+
+
+def test_the_schema_describes_sections_and_families() -> None:
+    schema = config.schema()
+    assert set(schema["properties"]) == set(SHIPPED)
+    assert "granularity" in schema["properties"]["features"]["families"]["hog"]["properties"]
