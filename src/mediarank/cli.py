@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mediarank import store
 from mediarank.types import MediarankError
+
+if TYPE_CHECKING:
+    from mediarank.ops.checks import CheckResult
 
 DATA = Path("data")
 CACHE = Path(".mediarank/cache")
@@ -62,6 +65,14 @@ def manifest() -> None:
     print(f"{len(items.usable)} usable items; {len(quarantine)} rows in quarantine")
 
 
+def _record_check(folder: Path, result: CheckResult) -> None:
+    """Write the verdict, and `passed` only if it is one: what comes after waits for that, not for the details."""
+    store.write_json(folder / "result.json", result.to_json())
+    result.raise_if_failed()
+    store.write_text(folder / "passed", "passed\n")
+    print(result.explain() or "all expectations hold")
+
+
 @app.command("check_manifest", rich_help_panel=STAGES)
 def check_manifest() -> None:
     """Refuse a collection that can't be right, before anything is computed from it."""
@@ -75,9 +86,7 @@ def check_manifest() -> None:
         store.read_json(BASELINE / "check_manifest.json"),
     )
     result = run(items, labels, refused, before, config.load().check_manifest)
-    store.write_json(DATA / "check_manifest/result.json", result.to_json())
-    print(result.explain())
-    result.raise_if_failed()
+    _record_check(DATA / "check_manifest", result)
 
 
 @app.command(rich_help_panel=STAGES)
@@ -145,9 +154,7 @@ def check_features() -> None:
         store.read_json(BASELINE / "check_features.json"),
         params.check_features,
     )
-    store.write_json(DATA / "check_features/result.json", result.to_json())
-    print(result.explain())
-    result.raise_if_failed()
+    _record_check(DATA / "check_features", result)
 
 
 @app.command(rich_help_panel=STAGES)

@@ -21,7 +21,7 @@ S = TypeVar("S")
 VALUE_COLUMN: Final = {"classes": "class", "keywords": "keyword", "concepts": "concept", "events": "event"}
 """The label tables whose values can be counted, and the column of the value."""
 
-IF_MEANT: Final = "If the change is meant, make this version the one to compare with: promote it."
+IF_MEANT: Final = "If the change is meant, copy this check's result.json over its namesake in baseline/ and commit it."
 NO_BASELINE: Final = "there is no earlier version to compare with"
 
 

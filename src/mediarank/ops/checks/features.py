@@ -22,7 +22,7 @@ from mediarank.ops.checks.run import judge
 from mediarank.types import require_columns
 
 SUMMARY_COLUMNS: Final = (
-    "feature", "dimension", "n", "nan_share", "inf_share", "constant", "minimum", "maximum", "mean", "std",
+    "dimension", "n", "nan_share", "inf_share", "constant", "minimum", "maximum", "mean", "std",
 )  # fmt: skip
 """A feature's summary: one row a dimension, statistics over its finite values."""
 
@@ -98,15 +98,25 @@ def check_features(
     expected : the ids that it should have a row for: the usable items that its modality sees
     previous : the summary of the version to compare with, if there is one
     """
+    suites = feature_suites(summaries, ids, expected, previous, config)
+    return judge("check_features", suites, summary_of_features(summaries).to_json())
+
+
+def feature_suites(
+    summaries: Mapping[str, pd.DataFrame],
+    ids: Mapping[str, Iterable[str]],
+    expected: Mapping[str, Iterable[str]],
+    previous: FeaturesSummary | None,
+    config: FeatureCheckConfig,
+) -> list[Suite]:
+    """All that is expected of features, as `check_features` judges it."""
     for name, table in summaries.items():
         require_columns(table, SUMMARY_COLUMNS, f"the summary of the feature {name}")
-    now = summary_of_features(summaries)
-    suites = [
+    return [
         _coverage(summaries, ids, expected, config),
         _dimensions(summaries, config),
-        _drift(summaries, now, previous, config),
+        _drift(summaries, summary_of_features(summaries), previous, config),
     ]
-    return judge("check_features", suites, now.to_json())
 
 
 def _coverage(
@@ -167,9 +177,9 @@ def _coverage(
 
 
 def _dimensions(summaries: Mapping[str, pd.DataFrame], config: FeatureCheckConfig) -> Suite:
-    columns = list(SUMMARY_COLUMNS)
-    tables = [summaries[name][columns].assign(feature=name) for name in sorted(summaries)]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    tables = [summaries[name][list(SUMMARY_COLUMNS)].assign(feature=name) for name in sorted(summaries)]
+    empty = pd.DataFrame(columns=["feature", *SUMMARY_COLUMNS], dtype=float)
+    table = pd.concat(tables, ignore_index=True) if tables else empty
     magnitude = np.maximum(table["minimum"].abs(), table["maximum"].abs())
     return Suite(
         "dimensions",

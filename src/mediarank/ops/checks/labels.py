@@ -6,7 +6,7 @@ import pandas as pd
 
 from mediarank.ops.checks.drift import VALUE_COLUMN
 from mediarank.ops.checks.rules import Rule, Suite, at_least, distinct_at_least, matches, one_of, rows_at_least, unique
-from mediarank.types import ITEM_COLUMN, ROLES, Labels, Manifest
+from mediarank.types import LABEL_ITEMS, LABEL_TABLES, ROLES, Labels, Manifest
 
 
 def label_suites(
@@ -34,19 +34,19 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
     known = set(manifest.usable["item_id"])
     parts = []
     for name, table in labels.tables.items():
-        item = ITEM_COLUMN.get(name, "target")
-        value = VALUE_COLUMN.get(name, {"splits": "role", "orderings": "attribute"}.get(name, ""))
         may_be = known | set(labels["classes"]["class"]) if name == "orderings" else known
-        parts.append(
+        parts += [
             pd.DataFrame(
                 {
                     "table": name,
                     "item": table[item].astype(str),
-                    "value": table[value].astype(str).fillna(""),
-                    "usable": table[item].isin(may_be).astype(bool),
+                    "value": _values(name, table),
+                    # pandas' isin would build its own index of the items, once a table.
+                    "usable": [value in may_be for value in table[item].tolist()],
                 }
             )
-        )
+            for item in LABEL_ITEMS[name]
+        ]
     return Suite(
         "labels",
         pd.concat(parts, ignore_index=True),
@@ -73,6 +73,14 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
             ),
         ),
     )
+
+
+def _values(name: str, table: pd.DataFrame) -> pd.Series:
+    """What each row says, in a word that must not be blank; a split prescribes a role, a fold, or both."""
+    if name == "splits":
+        return table["role"].astype(str).fillna("") + table["fold"].astype(str).fillna("")
+    said = [column for column in LABEL_TABLES[name] if column not in LABEL_ITEMS[name]] or LABEL_ITEMS[name]
+    return table[said[0]].astype(str).fillna("")
 
 
 def _refusals(labels: Labels, quarantine: pd.DataFrame, max_share: float) -> Suite:
@@ -148,7 +156,7 @@ def _concepts(manifest: Manifest, labels: Labels, min_positives: int) -> Suite:
         table = labels[name]
         relevant = table["relevant"].astype(bool)
         for value, members in relevant.groupby(table[VALUE_COLUMN[name]]):
-            shown = table.loc[members.index[members], ITEM_COLUMN[name]].nunique()
+            shown = table.loc[members.index[members], LABEL_ITEMS[name][0]].nunique()
             rows.append((name, str(value), shown, max(0, candidates - shown)))
     return Suite(
         "concepts and events",
@@ -201,6 +209,7 @@ def _orderings(labels: Labels) -> Suite:
 
 def _prescribed_roles(labels: Labels) -> Suite:
     table = labels["splits"].astype(str).fillna("")
+    table = table[(table["role"] != "") | (table["fold"] == "")]  # a fold alone is prescription enough
     return Suite(
         "prescribed roles",
         table,

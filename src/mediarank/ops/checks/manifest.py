@@ -65,9 +65,20 @@ def check_manifest(
 
     quarantine : columns what (`file` or `label`), item_id, source, reason
     """
+    suites = manifest_suites(manifest, labels, quarantine, previous, config)
+    return judge("check_manifest", suites, summary_of(manifest, labels).to_json())
+
+
+def manifest_suites(
+    manifest: Manifest,
+    labels: Labels,
+    quarantine: pd.DataFrame,
+    previous: ManifestSummary | None,
+    config: ManifestCheckConfig,
+) -> list[Suite]:
+    """All that is expected of a collection, as `check_manifest` judges it."""
     require_columns(quarantine, ("what", "item_id", "source", "reason"), "the quarantine table")
-    now = summary_of(manifest, labels)
-    suites = [
+    return [
         _items(manifest, config),
         _usable(manifest, config),
         _pictures(manifest),
@@ -82,7 +93,7 @@ def check_manifest(
             min_positives=config.min_positives,
         ),
         *drift_suites(
-            now,
+            summary_of(manifest, labels),
             previous,
             max_lost_share=config.max_lost_share,
             max_label_drift=config.max_label_drift,
@@ -91,7 +102,6 @@ def check_manifest(
             on_drift=config.on_drift,
         ),
     ]
-    return judge("check_manifest", suites, now.to_json())
 
 
 def _items(manifest: Manifest, config: ManifestCheckConfig) -> Suite:

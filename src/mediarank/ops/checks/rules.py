@@ -22,6 +22,12 @@ class Condition:
     expectation: str
     arguments: Mapping[str, Any]
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns that it looks at; none if it looks at the table as a whole."""
+        one = [self.arguments["column"]] if "column" in self.arguments else []
+        return [*one, *self.arguments.get("column_list", ())]
+
 
 @dataclass(frozen=True)
 class Rule:

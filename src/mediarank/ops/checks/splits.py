@@ -17,7 +17,7 @@ from mediarank.ops.checks.drift import VALUE_COLUMN
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
 from mediarank.ops.checks.run import judge
-from mediarank.types import ITEM_COLUMN, ROLES, Labels, Manifest, Roles
+from mediarank.types import LABEL_ITEMS, ROLES, Labels, Manifest, Roles
 
 RoleName = Literal["base", "rank", "valid", "test"]
 SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it comes back, report it: this must not happen."
@@ -36,20 +36,26 @@ def check_splits(
     roles: Roles, manifest: Manifest, labels: Labels, config: SplitCheckConfig, lost: Collection[str] = ()
 ) -> CheckResult:
     """Judge the splits; `lost` are items that the manifest calls usable but that a later stage quarantined."""
+    return judge("check_splits", split_suites(roles, manifest, labels, config, lost), {})
+
+
+def split_suites(
+    roles: Roles, manifest: Manifest, labels: Labels, config: SplitCheckConfig, lost: Collection[str] = ()
+) -> list[Suite]:
+    """All that is expected of splits, as `check_splits` judges it."""
     assigned = roles.table[["item_id", "group_id", "role", "fold"]]
     usable = manifest.usable[["item_id", "group_id", "sha256"]].rename(columns={"group_id": "manifest_group"})
     usable = usable[~usable["item_id"].isin(lost)]
     joined = assigned.merge(usable, on="item_id", how="left")
-    suites = [
+    return [
         _membership(assigned, usable),
         _straddling("groups of the splits", "groups", joined, "group_id"),
         _straddling("groups of the manifest", "manifest_groups", joined.dropna(), "manifest_group"),
         _straddling("identical files", "identical_files", joined.dropna(), "sha256"),
         _role_sizes(assigned, config),
         _prescribed(assigned, labels),
-        _positives(assigned, labels),
+        _positives(assigned.merge(manifest.usable[["item_id", "kind"]], on="item_id"), labels),
     ]
-    return judge("check_splits", suites, {})
 
 
 def _membership(assigned: pd.DataFrame, usable: pd.DataFrame) -> Suite:
@@ -120,7 +126,7 @@ def _role_sizes(assigned: pd.DataFrame, config: SplitCheckConfig) -> Suite:
 
 
 def _prescribed(assigned: pd.DataFrame, labels: Labels) -> Suite:
-    prescribed = labels["splits"].astype(str).rename(columns={"item": "item_id", "role": "prescribed"})
+    prescribed = labels["splits"][["item", "role"]].astype(str).set_axis(["item_id", "prescribed"], axis=1)
     tested = assigned.merge(prescribed[prescribed["prescribed"] == "test"], on="item_id")
     return Suite(
         "items that the source prescribes for testing",
@@ -140,14 +146,17 @@ def _prescribed(assigned: pd.DataFrame, labels: Labels) -> Suite:
 
 
 def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
-    """Positives of every class, concept and event in every role that has items."""
+    """Positives of every class, concept and event in every role that items of its kind have."""
     role_of = dict(zip(assigned["item_id"], assigned["role"], strict=True))
-    present = [role for role in ROLES if role in set(role_of.values())]
     rows = []
     for name in ("classes", "concepts", "events"):
         table = labels[name]
         said = table[table["relevant"].astype(bool)] if "relevant" in table else table
-        roles = said[ITEM_COLUMN[name]].map(role_of)
+        # A protocol may give no clip the role `valid`: that is no lack of events.
+        kinds = assigned.loc[assigned["item_id"].isin(table[LABEL_ITEMS[name][0]]), "kind"].unique()
+        given = set(assigned.loc[assigned["kind"].isin(kinds), "role"])
+        present = [role for role in ROLES if role in given]
+        roles = said[LABEL_ITEMS[name][0]].map(role_of)
         for value, found in roles.groupby(said[VALUE_COLUMN[name]]):
             counts = found.value_counts()
             rows += [(name, str(value), role, int(counts.get(role, 0))) for role in present]
