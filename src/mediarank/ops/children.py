@@ -1,6 +1,7 @@
 """The processes of one run: started in groups of their own, heard line by line, ended together.
 
-`Children.run` runs a command under a guard (see `guard.py`) and passes on what it prints. Leaving the `with` block,
+`Children.slot` waits for a turn; `Children.run` runs a command under a guard (see `guard.py`) and passes on what it
+prints. Leaving the `with` block,
 for whatever reason, ends every command that still runs, with everything it started.
 """
 
@@ -17,13 +18,12 @@ from pathlib import Path
 from types import TracebackType
 
 from mediarank.ops.environment import child_environment
-from mediarank.types import MediarankError
 
 GRACE = 10.0
 """Seconds between asking a group to end and killing it; Prefect gives a cancelled run 30 in all."""
 
 
-class RunStopped(MediarankError):
+class RunStopped(Exception):
     """The run is being ended; nothing more is started in it."""
 
 
@@ -39,22 +39,36 @@ class Ended:
 class Children:
     """The commands of one run.
 
-    parallel : how many may run at a time
+    parallel : how many may run at a time; asked when the first one is to be run
     hold : an open file that every guard holds too, such as the run's lock: it is free when the last one is gone
     """
 
-    def __init__(self, root: Path, parallel: int, hold: int | None = None, grace: float = GRACE) -> None:
+    def __init__(self, root: Path, parallel: Callable[[], int], hold: int | None = None, grace: float = GRACE) -> None:
         self._root = root
         self._hold = () if hold is None else (hold,)
         self._grace = grace
-        self._slots = threading.Semaphore(parallel)
+        self._parallel = parallel
+        self._slots: threading.Semaphore | None = None
         self._mutex = threading.Lock()
         self._stopped = False
         self._running: set[subprocess.Popen[str]] = set()
 
+    @contextlib.contextmanager
+    def slot(self) -> Iterator[None]:
+        """Wait for one's turn to run a command."""
+        with self._mutex:
+            slots = self._slots = self._slots or threading.Semaphore(self._parallel())
+        while not slots.acquire(timeout=0.2):
+            if self._stopped:
+                raise RunStopped("The run was stopped before this command began.")
+        try:
+            yield
+        finally:
+            slots.release()
+
     def run(self, command: Sequence[str], say: Callable[[str], None], seconds: float) -> Ended:
         """Run `command` at the root; every line that it prints is said at once, and it is ended after `seconds`."""
-        with self._slot(), self._start(command) as process:
+        with self._start(command) as process:
             out_of_time = threading.Event()
 
             def give_up() -> None:
@@ -98,16 +112,6 @@ class Children:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-
-    @contextlib.contextmanager
-    def _slot(self) -> Iterator[None]:
-        while not self._slots.acquire(timeout=0.2):
-            if self._stopped:
-                raise RunStopped("The run was stopped before this command began.")
-        try:
-            yield
-        finally:
-            self._slots.release()
 
     def _start(self, command: Sequence[str]) -> subprocess.Popen[str]:
         with self._mutex:

@@ -37,7 +37,7 @@ def quiet_environment(root: Path) -> dict[str, str]:
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         # MLflow would start a pool of job workers that nothing here uses.
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-        "PREFECT_HOME": os.environ.get("PREFECT_HOME") or str(root.resolve() / STATE / "prefect"),
+        "PREFECT_HOME": os.environ.get("PREFECT_HOME") or str(state_folder(root) / "prefect"),
         # A temporary server takes 8 to 13 s to start on a busy machine; Prefect's own patience ends after 20.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
         "PREFECT_CLI_PROMPT": "false",

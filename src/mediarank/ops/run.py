@@ -2,14 +2,19 @@
 
 `PipelineRun` holds the workspace's lock, DVC's graph and the run's processes. It knows what a finished `dvc repro`
 means: done, restored, failed for good, or failed by a passing fault that deserves another attempt.
+
+A run that has nothing to do should cost little more than asking DVC, so what imports pandas is imported where it is
+needed.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,13 +22,10 @@ from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 
-from mediarank import store
-from mediarank.fanout import jobs
 from mediarank.ops.children import Children, Ended
 from mediarank.ops.dag import LOCK, Dag, Stage
 from mediarank.ops.environment import state_folder
 from mediarank.ops.runlock import one_run
-from mediarank.types import DataError, MediarankError
 
 Say = Callable[[str], None]
 
@@ -41,11 +43,11 @@ PASSING_SIGNS = (
 DVC_CHATTER = ("Running stage ", "> ", "ERROR: failed to reproduce", "Verifying data sources", "WARNING: ")
 
 
-class StageFailed(MediarankError):
+class StageFailed(Exception):
     """A stage ended badly, for good: the message is what it said last."""
 
 
-class PassingFault(MediarankError):
+class PassingFault(Exception):
     """A stage could not be run just now; trying again may well work."""
 
 
@@ -93,26 +95,25 @@ TRACK = FollowUp(
 
 
 class PipelineRun:
-    """The workspace at `root`, held for one run; at the end no process is left and `dvc.lock` is in plan order.
+    """The workspace at `root`, held for one run; at the end no process is left and `dvc.lock` is in order.
 
     seconds : how long a stage may take
-    parallel : stages at a time; by default as many as there may be worker processes
+    At most `MEDIARANK_JOBS` stages run at a time.
     """
 
-    def __init__(self, root: Path, say: Say, seconds: float, parallel: int | None = None) -> None:
+    def __init__(self, root: Path, say: Say, seconds: float) -> None:
         self.root = root.resolve()
         self.stages: tuple[Stage, ...] = ()
         self._say = say
         self._seconds = seconds
-        self._parallel = parallel or jobs()
         self._stack = ExitStack()
 
     def __enter__(self) -> PipelineRun:
         with ExitStack() as stack:
             held = stack.enter_context(one_run(self.root, self._say))
             self._dag = stack.enter_context(Dag(self.root))
-            stack.callback(self._dag.order_lock)
-            self._children = stack.enter_context(Children(self.root, self._parallel, held))
+            stack.callback(self._dag.put_in_order)
+            self._children = stack.enter_context(Children(self.root, _jobs, held))
             self.stages = self._dag.stages
             self._stack = stack.pop_all()
         return self
@@ -124,8 +125,13 @@ class PipelineRun:
 
     def bring_up_to_date(self, address: str, say: Say) -> Done:
         """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
-        if self._dag.unchanged(address):
-            return Done.CACHED
+        from dvc.lock import LockError
+
+        try:
+            if self._dag.unchanged(address):
+                return Done.CACHED
+        except LockError as error:
+            raise PassingFault(f"{address}: {error}") from error
         # --wait-for-lock is a flag of dvc, not of repro. Without it, work that has just been finished is lost if
         # another stage holds DVC's lock for three seconds.
         command = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", address)
@@ -135,21 +141,26 @@ class PipelineRun:
 
     def follow_up(self, what: FollowUp, say: Say) -> Done:
         """Run a command that comes after the stages, unless it was done for exactly this before."""
-        self._dag.order_lock()
+        self._dag.put_in_order()
         marks = state_folder(self.root) / "followed.json"
         try:
-            done = dict(store.read_json(marks))
-        except DataError:
+            done = dict(json.loads(marks.read_text()))
+        except (OSError, ValueError):
             done = {}
         if done.get(what.name) == what.key(self.root):
             return Done.CACHED
         self._run(what.name, what.command, say)
+        from mediarank import store
+
         store.write_json(marks, {**done, what.name: what.key(self.root)})
         return Done.RAN
 
     def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
         try:
-            ended = self._children.run(command, say, self._seconds)
+            with self._children.slot():
+                self._say(f"{name} ...")
+                began = time.monotonic()
+                ended = self._children.run(command, say, self._seconds)
         except OSError as error:
             if error.errno in PASSING:
                 raise PassingFault(f"{name} could not be started: {error}") from error
@@ -164,6 +175,7 @@ class PipelineRun:
             if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
                 raise PassingFault(f"{name}: {verdict}")
             raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
+        self._say(f"{name} took {time.monotonic() - began:.1f} s")
         return ended
 
 
@@ -171,3 +183,9 @@ def _last_words(ended: Ended, most: int = 40) -> str:
     """What the stage itself printed last; if it said nothing, what DVC said."""
     own = [line for line in ended.lines if not line.startswith(DVC_CHATTER)]
     return "".join(f"\n{line}" for line in (own or ended.lines)[-most:])
+
+
+def _jobs() -> int:
+    from mediarank.fanout import jobs
+
+    return jobs()

@@ -1,0 +1,96 @@
+"""Opening clips and sounds with PyAV: only formats that hold their own content, only from the file itself.
+
+FFmpeg also reads play lists, scripts and subtitles, some of which make it open other files or the network. A
+collection may come from anywhere, so demuxers and protocols are named here and all others refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import av
+
+from mediarank.media.faults import faults_of_file, words_of
+from mediarank.media.limits import Limits
+from mediarank.media.sniff import read_head, stranger
+from mediarank.types import MediaError
+
+_DEMUXERS: Final = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,asf,flv,ogg,mxf,ivf,dv,"
+    "wav,w64,mp3,flac,aac,aiff,au,caf,amr,ac3,eac3,ape,tta,wv"
+)
+
+
+@contextmanager
+def open_container(path: Path, limits: Limits) -> Iterator[Any]:
+    """An `av.container.InputContainer` of a file within the limits; what goes wrong inside is the file's fault."""
+    limits.check_file(path)
+    # The file protocol by name: "http:" or "concat:" at the start of a file's name would be taken for another one.
+    options = {"protocol_whitelist": "file", "format_whitelist": _DEMUXERS, "max_pixels": str(limits.max_pixels)}
+    try:
+        container = av.open(f"file:{path}", options=options, metadata_errors="ignore")
+    except (av.FFmpegError, ValueError) as error:
+        raise MediaError(_refusal(path, error)) from None
+    with container, faults_of_file():
+        yield container
+
+
+def video_stream(container: Any) -> Any | None:
+    """The moving pictures, if any: a cover of a sound file is none, and neither is a stream with no known decoder."""
+    for stream in container.streams.video:
+        if stream.codec_context is not None and not stream.disposition & av.stream.Disposition.attached_pic:
+            return stream
+    return None
+
+
+def audio_stream(container: Any) -> Any | None:
+    return next((s for s in container.streams.audio if s.codec_context is not None), None)
+
+
+def declared_seconds(container: Any, stream: Any | None = None) -> float:
+    """The length that the header gives to a stream, or else to the whole; 0 if it gives none."""
+    if stream is not None and stream.duration and stream.time_base:
+        return max(0.0, float(stream.duration * stream.time_base))
+    return max(0.0, float(container.duration or 0) / float(av.time_base))
+
+
+@dataclass
+class Damage:
+    """What one pass over a file had to leave out.
+
+    packets : that could not be decoded
+    cut_off : reading ended before the file said that it would
+    """
+
+    packets: int = 0
+    cut_off: bool = False
+
+
+def read_packets(container: Any, streams: tuple[Any, ...], damage: Damage) -> Iterator[Any]:
+    """The packets of some streams, in the file's order, up to its end or to where it can't be read any further."""
+    try:
+        for packet in container.demux(*streams):
+            if packet.size:  # at the end come empty ones, for those who flush with them
+                yield packet
+    except av.FFmpegError:
+        damage.cut_off = True
+
+
+def decode_packet(stream: Any, packet: Any | None, damage: Damage) -> list[Any]:
+    """The frames that a packet completes (None: all that the decoder still holds), none if it is damaged."""
+    try:
+        return list(stream.codec_context.decode(packet))
+    except av.FFmpegError:
+        damage.packets += 1
+        return []
+
+
+def _refusal(path: Path, error: Exception) -> str:
+    head = read_head(path)
+    if head[4:8] in (b"ftyp", b"moov", b"mdat") or head[:4] in (b"RIFF", b"OggS", b"fLaC", b"\x1a\x45\xdf\xa3"):
+        return f"Its header can't be read ({words_of(error)}); the file is damaged or cut off."
+    return stranger(path, head)

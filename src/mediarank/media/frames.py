@@ -1,0 +1,146 @@
+"""From an original to its working copies, with the rows that the tables `frames` and `sounds` keep of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from mediarank.media.clip import Sampling, decode_clip
+from mediarank.media.image import DecodedImage, read_image
+from mediarank.media.limits import Limits
+from mediarank.media.sound import decode_sound
+from mediarank.media.working import encode_picture, encode_sound, fit_inside, phash
+from mediarank.types import KINDS, Floats, MediaError
+
+
+@dataclass(frozen=True)
+class FramesConfig:
+    """What working copies are like.
+
+    max_side : of pictures, in pixels
+    frames_per_clip : sampled uniformly; the most that are kept when sampling shots
+    sampling : `uniform` in time, or a key frame for each of the longest `shots`
+    sample_rate : of sounds, in Hz
+    """
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
+
+    max_side: Annotated[int, Field(ge=16)] = 320
+    frames_per_clip: Annotated[int, Field(ge=1, le=1000)] = 8
+    sampling: Sampling = "uniform"
+    sample_rate: Annotated[int, Field(ge=4000, le=192000)] = 16000
+
+
+@dataclass(frozen=True)
+class FrameRow:
+    """A working picture; `path` is below the folder of working copies. An image has one, whose id is the item's."""
+
+    frame_id: str
+    item_id: str
+    kind: str
+    index: int
+    seconds: float
+    path: str
+    width: int
+    height: int
+    sha256: str
+    phash: str
+
+
+@dataclass(frozen=True)
+class SoundRow:
+    """A working sound. `path` is below the folder of working copies."""
+
+    item_id: str
+    path: str
+    seconds: float
+    sha256: str
+
+
+@dataclass(frozen=True)
+class WorkingCopies:
+    """All that was made of one item; `note` says what a damaged clip had lost, and is empty for a sound one."""
+
+    frames: tuple[FrameRow, ...] = ()
+    sound: SoundRow | None = None
+    note: str = ""
+
+
+def make_working_copies(
+    item_id: str, source: Path, kind: str, target: Path, config: FramesConfig, limits: Limits
+) -> WorkingCopies:
+    """Decode the original at `source` once and write its working copies below `target`.
+
+    An image becomes `<item_id>.jpg`, a clip the folder `<item_id>.frames` with `000.jpg`, … and `sound.wav`, a sound
+    `<item_id>.wav`: the whole id is kept, so that items which differ in their extensions only stay apart. Files are
+    not written atomically; `target` is meant to be a folder that takes its place when it is complete.
+    """
+    _check_item_id(item_id)
+    if kind not in _MAKERS:
+        raise MediaError(f"An item is one of {', '.join(KINDS)}, not {kind!r}.")
+    return _MAKERS[kind](item_id, source, target, config, limits)
+
+
+def _image_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+    decoded = read_image(source, limits)
+    picture = fit_inside(decoded.pixels, config.max_side)
+    data = decoded.data if _may_pass_through(decoded, config.max_side) else encode_picture(picture)
+    path = f"{item_id}.jpg"
+    digest = _write(target / path, data)
+    height, width = picture.shape[:2]
+    return WorkingCopies(
+        (FrameRow(item_id, item_id, "image", 0, 0.0, path, width, height, digest, phash(picture)),),
+    )
+
+
+def _clip_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+    clip = decode_clip(source, limits, config.frames_per_clip, config.sampling, config.max_side, config.sample_rate)
+    rows = []
+    for index, (seconds, picture) in enumerate(clip.pictures):
+        frame_id, path = f"{item_id}#{index:03d}", f"{item_id}.frames/{index:03d}.jpg"
+        digest = _write(target / path, encode_picture(picture))
+        height, width = picture.shape[:2]
+        rows.append(FrameRow(frame_id, item_id, "clip", index, seconds, path, width, height, digest, phash(picture)))
+    sound = None
+    if clip.sound is not None:
+        sound = _write_sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate, target)
+    return WorkingCopies(tuple(rows), sound, clip.note)
+
+
+def _sound_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+    samples = decode_sound(source, limits, config.sample_rate)
+    return WorkingCopies(sound=_write_sound(item_id, f"{item_id}.wav", samples, config.sample_rate, target))
+
+
+_MAKERS = {"image": _image_copies, "clip": _clip_copies, "sound": _sound_copies}
+
+
+def _may_pass_through(decoded: DecodedImage, max_side: int) -> bool:
+    """A small upright JPEG is its own working copy: no loss from coding it twice, and no time."""
+    header = decoded.header
+    plain = header.format == "JPEG" and header.mode in ("L", "RGB") and header.orientation == 1
+    return plain and max(header.width, header.height) <= max_side
+
+
+def _write_sound(item_id: str, path: str, samples: Floats, sample_rate: int, target: Path) -> SoundRow:
+    digest = _write(target / path, encode_sound(samples, sample_rate))
+    return SoundRow(item_id, path, len(samples) / sample_rate, digest)
+
+
+def _write(path: Path, data: bytes) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return hashlib.sha256(data).hexdigest()
+
+
+def _check_item_id(item_id: str) -> None:
+    """Item ids come from data: one that leaves the folder must not be written to."""
+    parts = PurePosixPath(item_id).parts
+    if not parts or item_id.startswith("/") or ".." in parts or "\x00" in item_id or "\\" in item_id:
+        raise MediaError(
+            f"The item id {item_id!r} is no path below a folder; rename the file without '..', '\\' or a leading '/'."
+        )

@@ -1,0 +1,251 @@
+"""Do the same thing to many files in child processes: a crash, a hang or a hunger for memory costs one file.
+
+Like `fanout.fan_out`, with outcomes in order and `MEDIARANK_JOBS` processes of one thread each. In addition each item
+has a time limit, kept by the kernel's alarm clock inside the child, which no decoder can talk its way out of; each
+child has a limit on memory; and when a child dies, only the item it was at is lost. An item that kills its child is
+tried once more in a fresh one, so that it is not blamed for what its predecessor broke. Children end when their
+parent does, however it ends. It always runs on this machine, because that is where the files are.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from threadpoolctl import threadpool_limits
+
+from mediarank import fanout
+from mediarank.media.faults import words_of
+from mediarank.types import MediarankError
+
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+MEMORY_BYTES: Final = 4 * 1024**3
+"""What a child may take beyond what it has at its start: an image of the most pixels allowed takes half of it."""
+
+_BATCH: Final = 8  # items handed over at a time: enough to hide the hand-over, few enough to share evenly
+_STEPS: Final = 200  # of the progress bar
+_READY: Final = -1
+
+
+@dataclass(frozen=True)
+class Failed:
+    """In place of an outcome: why there is none."""
+
+    reason: str
+
+
+def guarded_map(
+    function: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    what: str,
+    timeout_seconds: float,
+    memory_bytes: int = MEMORY_BYTES,
+) -> list[Outcome | Failed]:
+    """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` where there is no outcome.
+
+    `function`, items and outcomes must be picklable; `function` must be importable. What it raises becomes the reason.
+    What decoders print is dropped.
+    """
+    outcomes: list[Any] = [None] * len(items)
+    step = max(1, len(items) // _STEPS)
+    lengths = [min(step, len(items) - start) for start in range(0, len(items), step)]
+    pool = _Pool(function, timeout_seconds, memory_bytes)
+    try:
+        results = pool.run(items)
+        groups = ([next(results) for _ in range(length)] for length in lengths)
+        for group in fanout.with_progress(groups, lengths, what):
+            for position, outcome in group:
+                outcomes[position] = outcome
+    finally:
+        pool.close()
+    return outcomes
+
+
+@dataclass
+class _Worker:
+    """A child, our end of its pipe, and the positions of the items it was given and has not answered yet, in order."""
+
+    process: Any
+    connection: Connection
+    waiting: deque[int] = field(default_factory=deque)
+
+
+class _Pool:
+    """Children that are given a batch of items whenever they are idle, and are replaced when they die."""
+
+    def __init__(self, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int) -> None:
+        self._arguments = (function, timeout_seconds, memory_bytes)
+        self._timeout_seconds = timeout_seconds
+        # A clean server process forks the children: forking this one, with its threads, could lock them up, and
+        # starting each from nothing costs a second.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["mediarank.media.frames", "mediarank.media.guard"])
+        self._workers: list[_Worker] = []
+
+    def run(self, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """(position, outcome) of each item, as they are finished."""
+        todo = deque(range(len(items)))
+        suspects: set[int] = set()
+        workers = self._workers
+        workers.extend(self._started() for _ in range(min(fanout.jobs(), len(items))))
+        for worker in workers:
+            self._await(worker)
+        left = len(items)
+        while left:
+            for worker in workers:
+                if not worker.waiting and todo:
+                    self._give(worker, todo, suspects, items)
+            for ready in wait([worker.connection for worker in workers if worker.waiting]):
+                worker = next(w for w in workers if w.connection is ready)
+                try:
+                    position, outcome = worker.connection.recv()
+                except (EOFError, OSError):
+                    lost = self._bury(worker, todo, suspects)
+                    workers.append(self._started())
+                    self._await(workers[-1])
+                    if lost is None:
+                        continue
+                    position, outcome = lost
+                else:
+                    worker.waiting.popleft()
+                left -= 1
+                yield position, outcome
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.connection.close()
+            worker.process.kill()
+        for worker in self._workers:
+            worker.process.join()
+            worker.process.close()
+
+    def _started(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs, *self._arguments), daemon=True)
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+    def _await(self, worker: _Worker) -> None:
+        """Until a new child is ready; one that can't start for the first item can't start for any."""
+        try:
+            worker.connection.recv()
+        except (EOFError, OSError):
+            worker.process.join()
+            raise MediarankError(
+                f"A decoding process ended with code {worker.process.exitcode} before its first item. If this is a "
+                "script, its work must be under: if __name__ == '__main__'."
+            ) from None
+
+    def _give(self, worker: _Worker, todo: deque[int], suspects: set[int], items: Sequence[Any]) -> None:
+        """Hand over a batch to an idle child; one that has killed a child before goes alone."""
+        fair = max(1, len(todo) // (4 * len(self._workers)))
+        while todo and len(worker.waiting) < min(_BATCH, fair):
+            alone = todo[0] in suspects
+            if alone and worker.waiting:
+                break
+            worker.waiting.append(todo.popleft())
+            if alone:
+                break
+        with suppress(OSError):  # a child that died while it was idle is found out when it is read from
+            worker.connection.send([(position, items[position]) for position in worker.waiting])
+
+    def _bury(self, worker: _Worker, todo: deque[int], suspects: set[int]) -> tuple[int, Failed] | None:
+        """Put back what a dead child had not begun; what it was at is lost, or suspected if it is the first time."""
+        self._workers.remove(worker)
+        worker.process.join()
+        code = worker.process.exitcode
+        worker.connection.close()
+        worker.process.close()
+        culprit = worker.waiting.popleft()
+        todo.extendleft(reversed(worker.waiting))
+        if code == -signal.SIGALRM:
+            return culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended.")
+        if culprit not in suspects:
+            suspects.add(culprit)
+            todo.appendleft(culprit)
+            return None
+        return culprit, Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+
+
+def _cause(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _serve(connection: Connection, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int) -> None:
+    """The life of a child: answer each item of each batch, until the parent closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _be_quiet_and_modest(memory_bytes)
+    connection.send(_READY)
+    with threadpool_limits(1):
+        while True:
+            try:
+                batch = connection.recv()
+            except EOFError:
+                return
+            for position, item in batch:
+                signal.setitimer(signal.ITIMER_REAL, timeout_seconds)
+                outcome = _attempt(function, item)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                _answer(connection, position, outcome)
+
+
+def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
+    try:
+        return function(item)
+    except MediarankError as error:
+        return Failed(str(error))
+    except MemoryError:
+        return Failed("Decoding it takes more memory than one file may use; it may be damaged.")
+    except Exception as error:  # a run of a million files does not end at the first surprise; its name is in the table
+        return Failed(f"{type(error).__name__}: {words_of(error)}")
+
+
+def _answer(connection: Connection, position: int, outcome: Any) -> None:
+    try:
+        connection.send((position, outcome))
+    except (TypeError, AttributeError, ValueError) as error:
+        connection.send((position, Failed(f"What was made of it can't be handed back: {words_of(error)}")))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _be_quiet_and_modest(memory_bytes: int) -> None:
+    import cv2
+
+    cv2.setNumThreads(1)
+    # libjpeg, libpng and OpenCV each write to standard error in their own way; what counts comes back as a reason.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected now and then; its remains are of no use
+    if sys.platform == "linux":  # elsewhere the size of the address space is no measure of what is used
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        wanted = taken + memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))

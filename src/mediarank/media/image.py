@@ -1,0 +1,169 @@
+"""One image file to RGB pixels as they are meant to be seen.
+
+OpenCV decodes what it decodes right, which is nearly everything; Pillow reads all but the plainest headers first and
+takes over where OpenCV is wrong: transparency (which OpenCV drops), CMYK (which it rounds down), the orientation of
+AVIF, and files that OpenCV refuses, for a second opinion and a better reason. Both see a buffer, not a file, because
+only then does OpenCV refuse a JPEG that is cut off instead of filling it up with grey.
+
+EXIF orientation is honoured, 16-bit values are scaled to 8, transparent parts become white, animations give their
+first frame and multi-page files their first page. Embedded colour profiles are not applied.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import cv2
+import numpy as np
+import numpy.typing as npt
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+
+from mediarank.media.faults import faults_of_file
+from mediarank.media.jpeg import plain_jpeg_size
+from mediarank.media.limits import Limits
+from mediarank.media.sniff import HEAD_BYTES, image_format, stranger
+from mediarank.types import MediaError
+
+Pixels = npt.NDArray[np.uint8]
+
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+_OPAQUE_MODES: Final = ("1", "L", "P", "RGB")
+_RANGELESS_MODES: Final = ("F", "I")
+
+
+@dataclass(frozen=True)
+class ImageHeader:
+    """What is known of an image before it is decoded; `width` and `height` are as shown.
+
+    orientation : EXIF's, 1 (upright) to 8
+    transparent : some pixels may be
+    """
+
+    format: str
+    mode: str
+    width: int
+    height: int
+    orientation: int
+    transparent: bool
+
+
+@dataclass(frozen=True)
+class DecodedImage:
+    """(H, W, 3) uint8 RGB `pixels`, with the header and the bytes of the file that they came from."""
+
+    header: ImageHeader
+    data: bytes
+    pixels: Pixels
+
+
+def image_header(path: Path, limits: Limits) -> ImageHeader:
+    """Read and check the header of an image file, without its pixels."""
+    limits.check_file(path)
+    with path.open("rb") as file, _opened(file, path, limits) as (header, _):
+        return header
+
+
+def decode_image(path: Path, limits: Limits) -> Pixels:
+    """The image as (H, W, 3) uint8 RGB."""
+    return read_image(path, limits).pixels
+
+
+def read_image(path: Path, limits: Limits) -> DecodedImage:
+    """Decode an image and keep the bytes it came from, so that a file is read once.
+
+    Raises MediaError, with the reason, for what is no image, too large, cut off, or can't be decoded.
+    """
+    limits.check_file(path)
+    data = path.read_bytes()
+    if (size := plain_jpeg_size(data)) and data.startswith(b"\xff\xd8\xff"):
+        width, height, channels = size
+        limits.check_pixels(width, height)
+        header = ImageHeader("JPEG", "L" if channels == 1 else "RGB", width, height, 1, False)
+        with faults_of_file():
+            pixels = _by_opencv(data, header)
+        if pixels is not None:
+            return DecodedImage(header, data, pixels)
+    if data.startswith(_PNG):
+        _check_png_chunks(data)
+    with _opened(io.BytesIO(data), path, limits) as (header, image):
+        pixels = _by_opencv(data, header) if _opencv_is_right(header) else None
+        if pixels is None:
+            pixels = _by_pillow(image, header)
+    return DecodedImage(header, data, pixels)
+
+
+@contextmanager
+def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
+    head = file.read(HEAD_BYTES)
+    file.seek(0)
+    name = image_format(head)
+    if name is None:
+        raise MediaError(stranger(path, head))
+    with faults_of_file(), warnings.catch_warnings():
+        # Pillow warns of pixels, which our own limit decides, and of odd EXIF blocks, which do no harm.
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(file, formats=[name])
+        except UnidentifiedImageError:
+            raise MediaError(f"It starts like a {name} image, but its header can't be read; it is damaged.") from None
+        except Image.DecompressionBombError:
+            raise MediaError(f"It declares more pixels than max_pixels allows ({limits.max_pixels:,}).") from None
+        limits.check_pixels(*image.size)
+        orientation = _orientation(image)
+        turned = orientation >= 5 and name != "TIFF"  # Pillow gives the size of a TIFF as it is shown
+        width, height = image.size[::-1] if turned else image.size
+        transparent = image.has_transparency_data
+        yield ImageHeader(name, image.mode, width, height, orientation, transparent), image
+
+
+def _check_png_chunks(data: bytes) -> None:
+    """Refuse a chunk that is longer than the file: decoders take memory for all that it declares."""
+    position = len(_PNG)
+    while position + 12 <= len(data):
+        length = int.from_bytes(data[position : position + 4], "big")
+        if data[position + 4 : position + 8] == b"IEND":
+            return
+        position += 12 + length
+    raise MediaError("It ends before its last chunk; it is cut off or damaged.")
+
+
+def _orientation(image: Image.Image) -> int:
+    """EXIF's, where the header holds it; asking Pillow regardless would make it decode a PNG to look behind it."""
+    if image.format != "TIFF" and not image.info.keys() & {"exif", "Raw profile type exif"}:
+        return 1
+    value = image.getexif().get(ExifTags.Base.Orientation, 1)
+    return value if value in range(1, 9) else 1
+
+
+def _opencv_is_right(header: ImageHeader) -> bool:
+    if header.format == "AVIF":
+        return False  # OpenCV overlooks its orientation
+    if header.mode.startswith("I;16"):
+        return True  # Pillow clips these instead of scaling them
+    return header.mode in _OPAQUE_MODES and not header.transparent
+
+
+def _by_opencv(data: bytes, header: ImageHeader) -> Pixels | None:
+    pixels = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB)
+    if pixels is None or pixels.shape != (header.height, header.width, 3):
+        return None
+    return pixels  # type: ignore[no-any-return]
+
+
+def _by_pillow(image: Image.Image, header: ImageHeader) -> Pixels:
+    if header.mode in _RANGELESS_MODES or header.mode.startswith("I;16"):
+        raise MediaError(
+            f"Its pixels (mode {header.mode}) have no range that a viewer could agree on, or are damaged; "
+            "save it with 8 or 16 bits a channel."
+        )
+    image = ImageOps.exif_transpose(image)
+    if header.transparent:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return np.array(image.convert("RGB"))

@@ -1,0 +1,101 @@
+"""What a file is by its first bytes, whatever its name says.
+
+`image_format` names the decoder of an image; clips and sounds are left to FFmpeg's own recognition. The rest says in
+words what a file that is no media holds, because "named .mp4, but holds a web page" is a reason one can act upon.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from mediarank.types import MediaError
+
+HEAD_BYTES: Final = 512
+
+MEDIA_EXTENSIONS: Final = frozenset(
+    (
+        # images; HEIC can't be decoded here, and is listed so that it is quarantined with that reason, not overlooked
+        ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".avif", ".jp2", ".ppm",
+        ".pgm", ".pbm", ".pnm", ".heic", ".heif",
+        # clips
+        ".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".ts", ".mts", ".m2ts", ".wmv", ".asf",
+        ".flv", ".3gp", ".3g2", ".ogv", ".mxf",
+        # sounds
+        ".wav", ".mp3", ".flac", ".ogg", ".oga", ".opus", ".m4a", ".aac", ".aif", ".aiff", ".wma", ".au", ".caf",
+    )
+)  # fmt: skip
+"""Files with other extensions are not media and are passed over; of these, the content decides what they are."""
+
+_IMAGE_MAGIC: Final = (
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"\x89PNG\r\n\x1a\n", "PNG"),
+    (b"GIF87a", "GIF"),
+    (b"GIF89a", "GIF"),
+    (b"II*\x00", "TIFF"),
+    (b"MM\x00*", "TIFF"),
+    (b"II+\x00", "TIFF"),
+    (b"MM\x00+", "TIFF"),
+    (b"\x00\x00\x00\x0cjP  ", "JPEG2000"),
+    (b"\xff\x4f\xff\x51", "JPEG2000"),
+    (b"BM", "BMP"),
+    *((b"P%d" % kind + space, "PPM") for kind in range(1, 7) for space in (b" ", b"\n", b"\r", b"\t")),
+)
+_STRANGERS: Final = (
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"<!doctype html", "a web page"),
+    (b"<html", "a web page"),
+    (b"<svg", "an SVG drawing"),
+    (b"<?xml", "XML text"),
+)
+
+
+def is_media_name(path: Path) -> bool:
+    """Whether a file in a collection is taken for media at all, by its extension."""
+    return path.suffix.lower() in MEDIA_EXTENSIONS
+
+
+def read_head(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except OSError as error:
+        raise MediaError(f"The file can't be read ({error.strerror}).") from None
+
+
+def image_format(head: bytes) -> str | None:
+    """Pillow's name of an image's format, or None for what is no image."""
+    for magic, name in _IMAGE_MAGIC:
+        if head.startswith(magic):
+            return name
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:8] == b"ftyp":
+        brands = head[8:64]
+        if b"avif" in brands or b"avis" in brands:
+            return "AVIF"
+        if any(brand in brands for brand in (b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")):
+            # FFmpeg would take one tile of the picture for a clip of one frame.
+            raise MediaError("HEIC pictures can't be decoded here; convert them to JPEG.")
+    return None
+
+
+def stranger(path: Path, head: bytes) -> str:
+    """The reason why a file that no decoder recognises is refused."""
+    named = f"named {path.suffix}" if path.suffix else "without an extension"
+    return f"This is no image, clip or sound: it is {named}, but holds {_content(head)}."
+
+
+def _content(head: bytes) -> str:
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, words in _STRANGERS:
+        if start.startswith(magic.lower()):
+            return words
+    if not head.strip(b"\x00"):
+        return "nothing but zeros at its start"
+    text = head.decode("utf-8", errors="ignore")  # a character may be cut at the end of the head
+    if len(text.encode()) > len(head) - 4 and all(c.isprintable() or c in "\t\r\n" for c in text):
+        return "plain text"
+    return f"data of no known kind (it starts with {head[:8].hex(' ')})"

@@ -1,0 +1,184 @@
+"""`make up` and `make down`: the Prefect server, what runs its deployments, and the MLflow UI, on loopback.
+
+`up` starts what does not run yet, waits until everything answers and the deployment is registered, and returns the
+addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT` and `MEDIARANK_MLFLOW_PORT`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from mediarank.ops.processes import Record, end, in_use, launch, read_records, tail, write_records
+from mediarank.ops.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
+from mediarank.types import ConfigError, MediarankError
+
+HOST = "127.0.0.1"
+DEPLOYMENT = "pipeline/nightly"
+
+
+class ServiceError(MediarankError):
+    """A service could not be started."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """Something `up` starts.
+
+    answers : whether it is ready, given the record of its process
+    port, variable : where it listens, and what to set to have it elsewhere; 0 and nothing if it does not
+    """
+
+    name: str
+    what: str
+    command: tuple[str, ...]
+    answers: Callable[[Record], bool]
+    port: int = 0
+    variable: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}" if self.port else ""
+
+
+def services(root: Path) -> tuple[Service, ...]:
+    """What there is to start, in the order to start it."""
+    prefect = _port("MEDIARANK_PREFECT_PORT", 4200)
+    mlflow = _port("MEDIARANK_MLFLOW_PORT", 5000)
+    server = f"http://{HOST}:{prefect}"
+    return (
+        Service(
+            "prefect",
+            "Prefect",
+            (sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect)),
+            lambda record: _get(f"{record.address}/api/health") is not None,
+            prefect,
+            "MEDIARANK_PREFECT_PORT",
+            # Without this the UI in the browser asks the default port.
+            {"PREFECT_API_URL": f"{server}/api", "PREFECT_SERVER_UI_API_URL": f"{server}/api"},
+        ),
+        Service(
+            "mlflow",
+            "MLflow",
+            (
+                *(sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow), "--workers", "1"),
+                *("--backend-store-uri", tracking_uri(root, SQLITE + DATABASE)),
+            ),
+            lambda record: _get(f"{record.address}/health") is not None,
+            mlflow,
+            "MEDIARANK_MLFLOW_PORT",
+        ),
+        Service(
+            "runner",
+            f"the deployment {DEPLOYMENT}",
+            (sys.executable, str(root / "flows" / "deployments.py")),
+            lambda record: _registered(server, record.started),
+            variables={"PREFECT_API_URL": f"{server}/api"},
+        ),
+    )
+
+
+def up(root: Path, say: Callable[[str], None] = print, seconds: float = 120.0) -> dict[str, str]:
+    """Start what does not run yet; the addresses of what can be looked at, by name.
+
+    seconds : how long all of it may take to answer
+    """
+    root = root.resolve()
+    deadline = time.monotonic() + seconds
+    records = read_records(root)
+    started: list[str] = []
+    wanted = services(root)
+    try:
+        for service in wanted:
+            known = records.get(service.name)
+            if known is not None and known.alive and service.address == known.address:
+                say(f"{service.what} already runs (process {known.pid}).")
+                continue
+            if known is not None:  # it died, or is to move to another port
+                end(known)
+            if service.port and in_use(service.port):
+                raise ServiceError(
+                    f"Port {service.port} is taken, so {service.what} can't use it. End what listens there, or choose "
+                    f"another port: {service.variable}={service.port + 1} make up"
+                )
+            if service.name == "mlflow" and not (root / DATABASE).exists():
+                prepare_database(root, SQLITE + DATABASE)
+            if service.name == "runner":  # it registers with the server, which must answer first
+                _wait(wanted[0], records, deadline)
+            records[service.name] = launch(root, service.name, service.command, service.address, service.variables)
+            write_records(root, records)
+            started.append(service.name)
+        for service in wanted:
+            _wait(service, records, deadline)
+    except BaseException:
+        _end(root, records, started)
+        raise
+    for service in wanted:
+        say(f"{service.what:<30} {service.address or 'every night; runs are in the Prefect UI'}")
+    return {service.name: service.address for service in wanted if service.address}
+
+
+def down(root: Path, say: Callable[[str], None] = print) -> list[str]:
+    """End what `up` started, and nothing else; the names of what was still running."""
+    root = root.resolve()
+    records = read_records(root)
+    running = [name for name, record in records.items() if record.members()]
+    _end(root, records, list(records))
+    say(f"Ended: {', '.join(running)}." if running else "Nothing was running.")
+    return running
+
+
+def _end(root: Path, records: dict[str, Record], names: list[str]) -> None:
+    """Last started, first ended: the runner wants to tell the server that it goes."""
+    for name in reversed(names):
+        end(records.pop(name))
+        write_records(root, records)
+
+
+def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> None:
+    record = records[service.name]
+    while not service.answers(record):
+        if not record.alive:
+            raise ServiceError(f"{service.what} ended while starting. The end of {record.log}:\n{tail(record)}")
+        if time.monotonic() > deadline:
+            raise ServiceError(f"{service.what} does not answer in time. The end of {record.log}:\n{tail(record)}")
+        time.sleep(0.2)
+
+
+def _registered(server: str, since: float) -> bool:
+    """Whether the deployment was registered by the process started at `since`, which now asks for runs."""
+    found = _get(f"{server}/api/deployments/name/{DEPLOYMENT}")
+    if not isinstance(found, dict) or found.get("status") != "READY":
+        return False
+    updated = datetime.fromisoformat(str(found["updated"]).replace("Z", "+00:00"))
+    return updated.timestamp() >= since
+
+
+def _get(address: str) -> Any:
+    """What a page answers, as JSON or text; None if nothing does."""
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - loopback
+            text = answer.read().decode()
+    except (urllib.error.URLError, OSError, TimeoutError):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _port(variable: str, default: int) -> int:
+    text = os.environ.get(variable) or str(default)
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise ConfigError(f"{variable} must be a port number from 1 to 65535, not {text!r}.")
+    return int(text)
