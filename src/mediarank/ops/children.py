@@ -73,7 +73,7 @@ class Children:
 
             def give_up() -> None:
                 out_of_time.set()
-                _let_go(process)
+                let_go(process)
 
             timer = threading.Timer(seconds, give_up)
             timer.daemon = True
@@ -98,7 +98,7 @@ class Children:
             self._stopped = True
             running = list(self._running)
         for process in running:
-            _let_go(process)
+            let_go(process)
         for process in running:
             try:
                 process.wait(self._grace + 5)
@@ -134,7 +134,7 @@ class Children:
             return process
 
 
-def _let_go(process: subprocess.Popen[str]) -> None:
+def let_go(process: subprocess.Popen[str]) -> None:
     """Close our end of the guard's standard input: the command is to end."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):

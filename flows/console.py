@@ -1,0 +1,62 @@
+"""A flow run in a terminal: a line when a stage begins and ends, then a table of what became of each.
+
+Only for scripts that run a flow themselves; a scheduled run is looked at in the Prefect UI.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from prefect import State
+from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+from rich.console import Console
+from rich.table import Table
+
+COLOURS = {"Cached": "blue", "Completed": "green", "Failed": "red", "Crashed": "red"}
+
+
+def run_once(flow: Callable[..., Any]) -> int:
+    """Run the flow, print its stages and their states; the exit code: 0 if all went well, 1 if not."""
+    console = Console(stderr=True, highlight=False)
+    log, progress = logging.getLogger("prefect.flow_runs"), _Progress(console)
+    log.addHandler(progress)
+    # Prefect hands SIGTERM back to whoever had it before, which would end us on the spot: leave in order instead.
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        # Heartbeats tell a server that a remote run is alive; here they would only delay the end by up to a second.
+        with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+            state: State[Any] = flow(return_state=True)
+    except KeyboardInterrupt:
+        console.print("Stopped. What was finished is kept; run it again to go on.")
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        log.removeHandler(progress)
+    names = state.result(raise_on_failure=False)
+    if isinstance(names, dict):
+        table = Table.grid(padding=(0, 2))
+        for stage, name in names.items():
+            table.add_row(stage, f"[{COLOURS.get(name, 'yellow')}]{name}[/]")
+        Console(highlight=False).print(table)
+    console.print(state.message or str(names), markup=False)
+    return 0 if state.is_completed() else 1
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+class _Progress(logging.Handler):
+    """Prints what the run says of its stages, and not what Prefect says of itself."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(logging.INFO)
+        self._console = console
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "mediarank" in Path(record.pathname).parts:
+            self._console.print(record.getMessage(), markup=False)

@@ -1,0 +1,58 @@
+"""One Prefect server for all tests of the flows, and a fresh toy project for each."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import toy_project
+
+from mediarank.ops.environment import quiet_environment
+
+# Prefect reads its settings when it is imported, which the test modules do: its home is settled before.
+_HOME = Path(tempfile.mkdtemp(prefix="mediarank-prefect-"))
+atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
+os.environ.update(quiet_environment(_HOME), PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL")
+sys.path.insert(0, str(toy_project.REPOSITORY / "flows"))
+
+
+@pytest.fixture(scope="session")
+def prefect_server() -> Iterator[str]:
+    """The address of a Prefect server that lasts as long as the tests."""
+    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect.testing.utilities import prefect_test_harness
+
+    # Heartbeats would hold up the end of every flow run by up to a second.
+    without_heartbeats = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
+    with prefect_test_harness(server_startup_timeout=90), without_heartbeats:
+        yield str(PREFECT_API_URL.value())
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_project.make(tmp_path_factory.mktemp("toy") / "template")
+
+
+@pytest.fixture(scope="session")
+def finished_template(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    finished = toy_project.copy(template, tmp_path_factory.mktemp("toy") / "finished")
+    toy_project.plain_repro(finished)
+    return finished
+
+
+@pytest.fixture(scope="session")
+def new_project(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    """Makes toy projects that have never been run."""
+    return lambda: toy_project.copy(template, tmp_path_factory.mktemp("toy") / "project")
+
+
+@pytest.fixture
+def finished_project(finished_template: Path, tmp_path: Path) -> Path:
+    """A toy project that plain `dvc repro` has brought up to date."""
+    return toy_project.copy(finished_template, tmp_path / "project")

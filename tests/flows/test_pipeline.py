@@ -1,0 +1,215 @@
+"""The flow against plain `dvc repro`, on a real Prefect server with real stages."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pipeline as flow_module
+import pytest
+from dvc.lock import LockError
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import (
+    ArtifactFilter,
+    ArtifactFilterFlowRunId,
+    FlowRunFilter,
+    FlowRunFilterId,
+    LogFilter,
+    LogFilterTaskRunId,
+)
+from prefect.client.schemas.objects import TaskRun
+from prefect.states import State
+from toy_project import STAGES, change, contents, ran
+
+from mediarank.ops.dag import Dag
+from mediarank.ops.run import FollowUp
+
+NOTE = FollowUp(
+    "note",
+    (sys.executable, "-c", "open('notes', 'a').write('noted\\n')"),
+    reads=("dvc.lock",),
+    keeps=("notes",),
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _our_follow_up(prefect_server: str) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow_module, "FOLLOW_UPS", (NOTE,))
+        yield
+
+
+def run(project: Path) -> State[Any]:
+    state: State[Any] = flow_module.pipeline(workspace=str(project), return_state=True)
+    return state
+
+
+def names(state: State[Any]) -> dict[str, str]:
+    found: dict[str, str] = state.result(raise_on_failure=False)
+    return found
+
+
+def task_runs(state: State[Any], count: int) -> dict[str, TaskRun]:
+    """What the server knows of the run's tasks; it learns of them a moment after they ended."""
+    chosen = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
+    deadline = time.monotonic() + 60
+    with get_client(sync_client=True) as client:
+        while True:
+            found = {r.name: r for r in client.read_task_runs(flow_run_filter=chosen)}
+            # A task whose upstream failed stays in a state that is not final.
+            settled = [r for r in found.values() if r.state and (r.state.is_final() or r.state.name == "NotReady")]
+            if len(settled) == count or time.monotonic() > deadline:
+                return found
+            time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def project(new_project: Callable[[], Path]) -> Path:
+    """Used by the tests below in turn: first run, second run, changed parameter."""
+    return new_project()
+
+
+@pytest.fixture(scope="module")
+def first(project: Path) -> State[Any]:
+    (project / "meet").touch()
+    return run(project)
+
+
+def test_every_stage_is_a_task_run_and_the_edges_are_dvcs(first: State[Any]) -> None:
+    assert first.is_completed(), first.message
+    assert names(first) == dict.fromkeys([*STAGES, "note"], "Completed")
+    found = task_runs(first, 6)
+    assert {name: r.state_name for name, r in found.items()} == dict.fromkeys([*STAGES, "note"], "Completed")
+    address = {r.id: name for name, r in found.items()}
+    edges = {
+        name: {address[i.id] for inputs in r.task_inputs.values() for i in inputs if i.id in address}
+        for name, r in found.items()
+    }
+    assert edges == {
+        "source": set(),
+        "sides@left": {"source"},
+        "sides@right": {"source"},
+        "join": {"sides@left", "sides@right"},
+        "report": {"join"},
+        "note": set(STAGES),
+    }
+
+
+def test_branches_run_at_the_same_time(first: State[Any], project: Path) -> None:
+    # Both sides waited for each other, and neither was alone.
+    assert first.is_completed()
+    assert (project / "left.here").exists()
+    assert (project / "right.here").exists()
+
+
+def test_what_a_stage_prints_is_in_its_log(first: State[Any]) -> None:
+    join = task_runs(first, 6)["join"]
+    deadline = time.monotonic() + 30
+    with get_client(sync_client=True) as client:
+        while True:
+            logs = client.read_logs(LogFilter(task_run_id=LogFilterTaskRunId(any_=[join.id])))
+            lines = [log.message for log in logs]
+            if "join speaks" in lines or time.monotonic() > deadline:
+                break
+            time.sleep(0.2)
+    assert "join speaks" in lines
+    assert "left speaks" not in lines
+
+
+def test_the_report_is_linked(first: State[Any], project: Path) -> None:
+    chosen = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[first.state_details.flow_run_id]))
+    with get_client(sync_client=True) as client:
+        found = {a.key: a for a in client.read_artifacts(artifact_filter=chosen)}
+    assert set(found) == {"report"}
+    assert (project / "data/report/report.html").as_uri() in str(found["report"].data)
+
+
+def test_same_bytes_as_plain_repro(first: State[Any], project: Path, finished_project: Path) -> None:
+    assert first.is_completed()
+    assert contents(project) == contents(finished_project)
+
+
+def test_second_run_is_all_cached(first: State[Any], project: Path) -> None:
+    before, count = contents(project), len(ran(project))
+    second = run(project)
+    assert names(second) == dict.fromkeys([*STAGES, "note"], "Cached")
+    assert task_runs(second, 6)["join"].state_name == "Cached"
+    assert len(ran(project)) == count
+    assert contents(project) == before
+    assert (project / "notes").read_text() == "noted\n"
+
+
+def test_a_changed_parameter_reruns_what_depends_on_it(first: State[Any], project: Path) -> None:
+    count = len(ran(project))
+    (project / "meet").unlink()
+    change(project, "left", 20)
+    state = run(project)
+    cached = {"source", "sides@right"}
+    assert names(state) == {s: "Cached" if s in cached else "Completed" for s in [*STAGES, "note"]}
+    assert ran(project)[count:] == ["left", "join", "report"]
+    assert "left=20" in (project / "data/join.txt").read_text()
+    # And back: DVC remembers, so the outputs are restored without running anything.
+    change(project, "left", 2)
+    count = len(ran(project))
+    state = run(project)
+    assert names(state)["sides@left"] == "Completed"
+    assert len(ran(project)) == count
+    assert "restored" in str(task_runs(state, 6)["sides@left"].state.message)
+
+
+def test_a_failed_stage_is_final_and_speaks_for_itself(finished_project: Path) -> None:
+    change(finished_project, "right", 30)
+    (finished_project / "broken").write_text("right")
+    state = run(finished_project)
+    assert state.is_failed()
+    assert names(state) == {
+        "source": "Cached",
+        "sides@left": "Cached",
+        "sides@right": "Failed",
+        "join": "NotReady",
+        "report": "NotReady",
+        "note": "NotReady",
+    }
+    right = task_runs(state, 6)["sides@right"]
+    assert right.state is not None
+    assert right.state.message == (
+        "sides@right failed (exit code 255).\n"
+        "right speaks\nright refuses: 3 of 40 rows have no label; add them to labels.csv"
+    )
+    assert str(right.state.message) in str(state.message)
+    assert right.run_count == 1
+    assert ran(finished_project).count("right") == 2  # once by plain repro, once now
+    assert not (finished_project / "notes").exists()
+
+
+def test_a_passing_fault_is_tried_again(finished_project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    change(finished_project, "report", 50)
+    # DVC's note that a living process is just writing the output: the way contention looks from outside.
+    busy = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    report = str(finished_project / "data/report/report.html")
+    note = {"write": {report: {"pid": busy.pid, "cmd": "someone"}}, "read": {}}
+    (finished_project / ".dvc/tmp/rwlock").write_text(json.dumps(note))
+    unchanged = Dag.unchanged
+
+    def until_met(dag: Dag, address: str) -> bool:
+        try:
+            return unchanged(dag, address)
+        except LockError:
+            busy.kill()
+            busy.wait()
+            raise
+
+    monkeypatch.setattr(Dag, "unchanged", until_met)
+    try:
+        state = run(finished_project)
+    finally:
+        busy.kill()
+    assert state.is_completed(), state.message
+    assert names(state)["report"] == "Completed"
+    assert task_runs(state, 6)["report"].run_count == 2
+    assert ran(finished_project).count("report") == 2

@@ -1,0 +1,97 @@
+"""`python flows/pipeline.py` as people and machines use it: its table, its exit code, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from toy_project import STAGES, change, gone, ran, with_flows
+
+
+@pytest.fixture
+def start(prefect_server: str) -> Any:
+    """Starts the script in a project, on the server of the tests."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(project: Path, server: str = prefect_server) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "flows/pipeline.py"],
+            cwd=project,
+            env={**os.environ, "PREFECT_API_URL": server},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def without_tracking(project: Path) -> Path:
+    script = with_flows(project) / "flows/pipeline.py"
+    text = script.read_text()
+    assert "= (TRACK,)" in text
+    script.write_text(text.replace("= (TRACK,)", "= ()"))
+    return project
+
+
+def test_two_runs_at_once_take_turns(
+    start: Callable[[Path], subprocess.Popen[str]], new_project: Callable[[], Path]
+) -> None:
+    project = without_tracking(new_project())
+    both = [start(project), start(project)]
+    answers = [process.communicate(timeout=240) for process in both]
+    assert [process.returncode for process in both] == [0, 0], answers
+    assert sorted(ran(project)) == ["join", "left", "report", "right", "source"]
+    tables = [dict(line.split() for line in out.splitlines()) for out, _ in answers]
+    outcomes = [dict.fromkeys(STAGES, "Completed"), dict.fromkeys(STAGES, "Cached")]
+    assert sorted(tables, key=str) == sorted(outcomes, key=str)
+    waited = [said for _, said in answers if "Another run has this workspace (process" in said]
+    assert len(waited) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL], ids=lambda s: s.name)
+def test_nothing_is_left_when_it_is_ended(
+    number: signal.Signals, start: Callable[..., subprocess.Popen[str]], finished_project: Path
+) -> None:
+    project = without_tracking(finished_project)
+    change(project, "report", 50)
+    (project / "hold").write_text("report")
+    # The hardest way to go, with the most to leave behind: without a server of its own it starts one.
+    process = start(project, "") if number is signal.SIGKILL else start(project)
+    wait_for((project / "pids").exists)
+    stage, grandchild = map(int, (project / "pids").read_text().split())
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert {stage, grandchild} < {child.pid for child in family}
+    assert os.getpgid(stage) != os.getpgid(process.pid)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9}[number.name], said
+    if number is signal.SIGINT:
+        assert "Stopped." in said
+    wait_for(lambda: all(gone(child.pid) for child in family))
+    if number is signal.SIGKILL:  # the workspace is whole: the next run goes on from there
+        (project / "hold").unlink()
+        again = start(project)
+        table, said = again.communicate(timeout=120)
+        assert again.returncode == 0, said
+        assert table.split()[-2:] == ["report", "Completed"]
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
