@@ -76,7 +76,7 @@ def assign(
     shares = np.zeros((len(descriptors), neighbours))
     lengths = np.square(codebook.words).sum(axis=1)
     for start in range(0, len(descriptors), _BLOCK):
-        block = descriptors[start : start + _BLOCK]
+        block = descriptors[start : start + _BLOCK] / codebook.scale
         # |x - w|² less |x|², which is the same for every word
         distances = lengths - 2.0 * (block @ codebook.words.T)
         if neighbours == 1:

@@ -126,6 +126,8 @@ class LocalExtractor(Family):
     """
 
     outside_identity: ClassVar[tuple[str, ...]] = ("pool",)
+    standardise: ClassVar[bool] = False
+    """Whether a descriptor's dimensions have different units, and are scaled before words are sought."""
     granularity: Granularity = "global"
     pool: Pool = "mean"
     words: Count = 256

@@ -65,6 +65,11 @@ class FeatureCache:
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
 
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Which keys have an entry; whether it is whole shows only when it is got."""
+        wanted = list(dict.fromkeys(keys))
+        return self._with(lambda db: _known(db, wanted), set()) if wanted else set()
+
     def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
         """Keep arrays by key; all of them or, if the process dies, none. Then evict down to the limit if need be."""
         if arrays:
@@ -75,7 +80,7 @@ class FeatureCache:
 
         def work(db: sqlite3.Connection) -> int:
             evicted = _evict(db, limit)
-            db.execute("PRAGMA incremental_vacuum").fetchall()
+            db.executescript("PRAGMA incremental_vacuum;")  # as a script: `execute` would stop after one page
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             return evicted
 
@@ -136,6 +141,11 @@ def _get(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Floats]:
             db.executemany("UPDATE entry SET used = ? WHERE id = ?", [(now, entry) for entry in used])
             _delete(db, broken)
     return found
+
+
+def _known(db: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
+    query = "SELECT 1 FROM entry WHERE key = ?"
+    return {key for key in keys if db.execute(query, (bytes.fromhex(key),)).fetchone()}
 
 
 def _put(db: sqlite3.Connection, family: str, arrays: Mapping[str, Floats], limit: int) -> None:

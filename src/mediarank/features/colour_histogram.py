@@ -1,128 +1,126 @@
-"""Joint (three-dimensional) colour histograms in LAB, RGB and HSV.
+"""Colour histograms: joint (three-dimensional) ones, and one a channel as in JEC (Makadia et al. 2008).
 
-A pixel falls into one of `bins` cells of the colour space, or is shared trilinearly among the eight nearest (`soft`),
-which keeps a small change of light from moving whole areas to another bin. First the shared base with its kernel's
-tables, then the three spaces, then the kernel.
+A pixel falls into one of `bins` cells of the colour space, or is shared linearly among the nearest cells (`soft`),
+which keeps a small change of light from moving whole areas to another bin. First the two bases, then LAB, RGB and
+HSV of each, then the kernels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
-import cv2
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from mediarank.features.base import Count, ImageExtractor, Picture
+from mediarank.features.colour_space import SPACES, SpaceName, bin_tables
 from mediarank.features.normalise import Normalisation, normalised
 from mediarank.types import Floats
 
 
 @dataclass(frozen=True)
-class ColourSpace:
-    """How OpenCV gets there from RGB, and what its uint8 channels hold.
-
-    ranges : (low, high) of each channel's values in use, high exclusive: LAB's a and b fill only part of a byte
-    circular : whether a channel is an angle, whose last bin neighbours its first
-    """
-
-    channels: str
-    conversion: int | None
-    ranges: tuple[tuple[int, int], ...] = ((0, 256), (0, 256), (0, 256))
-    circular: tuple[bool, ...] = (False, False, False)
-
-    def convert(self, picture: Picture) -> Picture:
-        if self.conversion is None:
-            return picture
-        return np.asarray(cv2.cvtColor(picture, self.conversion), dtype=np.uint8)
-
-
-RGB: Final = ColourSpace("rgb", None)
-HSV: Final = ColourSpace("hsv", cv2.COLOR_RGB2HSV_FULL, circular=(True, False, False))
-# a* of sRGB colours spans -86 to 98 and b* -108 to 94, stored with 128 added
-LAB: Final = ColourSpace("lab", cv2.COLOR_RGB2LAB, ranges=((0, 256), (40, 228), (20, 224)))
-
-
-@dataclass(frozen=True)
-class _JointHistogram(ImageExtractor):
+class JointHistogram(ImageExtractor):
     """
     bins : cells along each channel
-    soft : share a pixel among the neighbouring cells
+    soft : share a pixel among the eight neighbouring cells
     """
 
-    space: ClassVar[ColourSpace]
+    space: ClassVar[SpaceName]
     bins: tuple[Count, Count, Count] = (8, 8, 8)
     soft: bool = True
     normalisation: Normalisation = "l1"
 
     def region_names(self) -> tuple[str, ...]:
-        first, second, third = tuple(self.space.channels)
+        first, second, third = SPACES[self.space].channels
         return tuple(f"{first}{i}{second}{j}{third}{k}" for i, j, k in np.ndindex(*self.bins))
 
     def extract_region(self, picture: Picture) -> Floats:
-        low, high, share = bin_tables(self.space, self.bins, self.soft)
-        pixels = self.space.convert(picture).reshape(-1, 3)
-        count = _count_soft if self.soft else _count_hard
-        return normalised(count(pixels, low, high, share, np.zeros(self.bins)).ravel(), self.normalisation)
+        space = SPACES[self.space]
+        low, high, share = bin_tables(space, self.bins, self.soft)
+        pixels = space.convert(picture).reshape(-1, 3)
+        counts = np.zeros(self.bins)
+        if self.soft:
+            _count_soft(pixels, low, high, share, counts)
+        else:
+            _count_hard(pixels, low, counts)
+        return normalised(counts.ravel(), self.normalisation)
 
 
 @dataclass(frozen=True)
-class LabHistogram(_JointHistogram):
-    """CIE L*a*b*: near-uniform to the eye, the strongest single colour histogram in most studies."""
+class LabHistogram(JointHistogram):
+    """CIE L*a*b*: near-uniform to the eye."""
 
-    space: ClassVar[ColourSpace] = LAB
+    space: ClassVar[SpaceName] = "lab"
 
 
 @dataclass(frozen=True)
-class RgbHistogram(_JointHistogram):
+class RgbHistogram(JointHistogram):
     """Plain RGB: light and colour together."""
 
-    space: ClassVar[ColourSpace] = RGB
+    space: ClassVar[SpaceName] = "rgb"
 
 
 @dataclass(frozen=True)
-class HsvHistogram(_JointHistogram):
+class HsvHistogram(JointHistogram):
     """Hue, saturation, value: finer in hue, which is circular."""
 
-    space: ClassVar[ColourSpace] = HSV
+    space: ClassVar[SpaceName] = "hsv"
     bins: tuple[Count, Count, Count] = (16, 4, 4)
 
 
-@lru_cache(maxsize=64)
-def bin_tables(
-    space: ColourSpace, bins: tuple[int, ...], soft: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """For each channel and byte: its bin, the neighbour that shares it, and the neighbour's share; each (3, 256)."""
-    low = np.zeros((3, 256), dtype=np.int64)
-    high = np.zeros((3, 256), dtype=np.int64)
-    share = np.zeros((3, 256))
-    for channel, (count, (start, stop), circular) in enumerate(zip(bins, space.ranges, space.circular, strict=True)):
-        position = (np.arange(256) + 0.5 - start) / (stop - start) * count  # in bins, bin i covers [i, i + 1)
-        own = np.clip(np.floor(position).astype(np.int64), 0, count - 1)
-        low[channel] = high[channel] = own
-        if not soft:
-            continue
-        below = np.floor(position - 0.5).astype(np.int64)
-        share[channel] = position - 0.5 - below
-        if circular:
-            low[channel], high[channel] = below % count, (below + 1) % count
-        else:
-            low[channel], high[channel] = np.clip(below, 0, count - 1), np.clip(below + 1, 0, count - 1)
-    return low, high, share
+@dataclass(frozen=True)
+class ChannelHistogram(ImageExtractor):
+    """
+    bins : of each channel; JEC has 16
+    soft : share a pixel between the two nearest bins of each channel
+    """
+
+    space: ClassVar[SpaceName]
+    bins: Count = 16
+    soft: bool = False
+    normalisation: Normalisation = "l1"
+
+    def region_names(self) -> tuple[str, ...]:
+        return tuple(f"{channel}{b}" for channel in SPACES[self.space].channels for b in range(self.bins))
+
+    def extract_region(self, picture: Picture) -> Floats:
+        space = SPACES[self.space]
+        low, high, share = bin_tables(space, (self.bins,) * 3, self.soft)
+        counts = np.zeros((3, self.bins))
+        _count_channels(space.convert(picture).reshape(-1, 3), low, high, share, counts)
+        return normalised(counts.ravel(), self.normalisation)
+
+
+@dataclass(frozen=True)
+class Rgb(ChannelHistogram):
+    """JEC's RGB."""
+
+    space: ClassVar[SpaceName] = "rgb"
+
+
+@dataclass(frozen=True)
+class Hsv(ChannelHistogram):
+    """JEC's HSV."""
+
+    space: ClassVar[SpaceName] = "hsv"
+
+
+@dataclass(frozen=True)
+class Lab(ChannelHistogram):
+    """JEC's LAB."""
+
+    space: ClassVar[SpaceName] = "lab"
 
 
 @njit(cache=True)
-def _count_hard(pixels: Any, low: Any, high: Any, share: Any, counts: Any) -> Any:
+def _count_hard(pixels: Any, low: Any, counts: Any) -> None:
     for p in range(pixels.shape[0]):
         counts[low[0, pixels[p, 0]], low[1, pixels[p, 1]], low[2, pixels[p, 2]]] += 1.0
-    return counts
 
 
 @njit(cache=True)
-def _count_soft(pixels: Any, low: Any, high: Any, share: Any, counts: Any) -> Any:
+def _count_soft(pixels: Any, low: Any, high: Any, share: Any, counts: Any) -> None:
     for p in range(pixels.shape[0]):
         x, y, z = pixels[p, 0], pixels[p, 1], pixels[p, 2]
         x0, x1, fx = low[0, x], high[0, x], share[0, x]
@@ -138,4 +136,12 @@ def _count_soft(pixels: Any, low: Any, high: Any, share: Any, counts: Any) -> An
         counts[x1, y0, z1] += c * fz
         counts[x1, y1, z0] += d * (1.0 - fz)
         counts[x1, y1, z1] += d * fz
-    return counts
+
+
+@njit(cache=True)
+def _count_channels(pixels: Any, low: Any, high: Any, share: Any, counts: Any) -> None:
+    for p in range(pixels.shape[0]):
+        for channel in range(3):
+            value = pixels[p, channel]
+            counts[channel, low[channel, value]] += 1.0 - share[channel, value]
+            counts[channel, high[channel, value]] += share[channel, value]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from mediarank.features.base import Count, ImageExtractor, Picture
-from mediarank.features.filter_bank import FilterBank, block_means, frequencies
+from mediarank.features.filter_bank import FilterBank, frequencies
 from mediarank.features.pixels import grey, resized
 from mediarank.types import ConfigError, Floats
 
@@ -26,6 +26,8 @@ _HIGHEST: Final = 0.3
 """Centre of the finest scale, in cycles a pixel; each next one is lower by a factor of 1.85."""
 _CUT_OFF: Final = 4.0
 """The prefilter removes what changes slower than so many cycles a picture."""
+
+_LOGARITHMS: Final = np.log1p(np.arange(256, dtype=np.float32))
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Gist(ImageExtractor):
 
     colour: bool = False
     side: Annotated[int, Field(ge=32)] = 128
-    padding: Annotated[int, Field(ge=0)] = 0
+    padding: Annotated[int, Field(ge=0)] = 16
     scales: Count = 4
     orientations: Count = 8
     blocks: Count = 4
@@ -59,30 +61,25 @@ class Gist(ImageExtractor):
 
     def extract_region(self, picture: Picture) -> Floats:
         square = resized(picture if self.colour else grey(picture), self.side, self.side)
-        planes = prefiltered(np.atleast_3d(square).astype(np.float32), self.padding)
-        bank = _bank(self.side + 2 * self.padding, self.scales, self.orientations, self.blocks)
-        margin = self.padding / bank.side
-        means = [
-            block_means(response, margin, self.blocks)[0]
-            for plane in planes
-            for response in bank.responses(bank.spectrum(plane))
-        ]
-        return np.stack(means).ravel().astype(np.float32)
+        planes = prefiltered(square, self.padding)
+        # 16 samples along a block are enough for its mean
+        bank = _bank(self.side + 2 * self.padding, self.scales, self.orientations, 16 * self.blocks)
+        return np.stack([bank.block_means(bank.spectrum(p), self.padding, self.blocks) for p in planes]).ravel()
 
 
-def prefiltered(square: Floats, padding: int) -> list[Floats]:
-    """(side, side, channels) grey levels -> padded planes with light and contrast evened out.
+def prefiltered(square: Picture, padding: int) -> list[Floats]:
+    """(side, side, channels) or (side, side) bytes -> padded float32 planes with light and contrast evened out.
 
     Oliva and Torralba's `prefilt`: subtract a low-passed copy of the logarithm, then divide by the local standard
     deviation (of the channels' mean), with 0.2 added so that flat areas stay flat.
     """
-    logs = cv2.copyMakeBorder(np.log1p(square), padding, padding, padding, padding, cv2.BORDER_REFLECT_101)
-    logs = np.atleast_3d(logs)
-    low_pass = _low_pass(len(logs))
-    planes = [plane - _blurred(plane, low_pass) for plane in (np.ascontiguousarray(p) for p in np.moveaxis(logs, 2, 0))]
-    mean = np.mean(planes, axis=0, dtype=np.float32)
+    padded = cv2.copyMakeBorder(square, padding, padding, padding, padding, cv2.BORDER_REFLECT_101)
+    logs = [cv2.LUT(channel, _LOGARITHMS) for channel in cv2.split(padded)]
+    low_pass = _low_pass(len(padded))
+    planes = [plane - _blurred(plane, low_pass) for plane in logs]
+    mean = np.mean(planes, axis=0, dtype=np.float32) if len(planes) > 1 else planes[0]
     contrast = np.sqrt(np.abs(_blurred(np.square(mean), low_pass)))
-    return [plane / (np.float32(0.2) + contrast) for plane in planes]
+    return [np.asarray(plane / (np.float32(0.2) + contrast), dtype=np.float32) for plane in planes]
 
 
 def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray[np.float64]:
@@ -104,19 +101,21 @@ def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray
 
 
 @lru_cache(maxsize=8)
-def _bank(side: int, scales: int, orientations: int, blocks: int) -> FilterBank:
-    # at half the resolution a block still has some hundred samples
-    return FilterBank.of(transfer_functions(side, scales, orientations), coarsest=max(side // 4, 8 * blocks))
+def _bank(side: int, scales: int, orientations: int, smallest: int) -> FilterBank:
+    return FilterBank.of(transfer_functions(side, scales, orientations), smallest)
 
 
 @lru_cache(maxsize=8)
 def _low_pass(side: int) -> Floats:
+    """(side, side, 2) gains, each twice: for the real and the imaginary part."""
     v, u = frequencies(side)
     width = _CUT_OFF / np.sqrt(np.log(2)) / side
-    return np.exp(-(np.square(u) + np.square(v)) / width**2).astype(np.float32)
+    gains = np.exp(-(np.square(u) + np.square(v)) / width**2)
+    return np.repeat(gains[:, :, None], 2, axis=2).astype(np.float32)
 
 
 def _blurred(plane: Floats, low_pass: Floats) -> Floats:
     spectrum = cv2.dft(plane, flags=cv2.DFT_COMPLEX_OUTPUT)
+    spectrum *= low_pass
     flags = cv2.DFT_INVERSE | cv2.DFT_SCALE | cv2.DFT_REAL_OUTPUT
-    return np.asarray(cv2.dft(spectrum * low_pass[:, :, None], flags=flags), dtype=np.float32)
+    return np.asarray(cv2.dft(spectrum, flags=flags), dtype=np.float32)

@@ -1,15 +1,15 @@
 """Working copies -> a FeatureMatrix: what the cache lacks is computed on all cores, then put in order by id.
 
-`build` first lists the units of work (a picture, a sound, or a clip's frames), then goes through them in blocks:
-ask the cache, fan out over the rest, keep the new vectors, pool the frames of clips. Only a block and the output are
-ever in memory. `fit` makes the codebook that a family of local descriptors needs, from items of role `base` alone.
+`build` lists the units of work (a picture, a sound, or a clip's frames) in the order of the output's rows, takes
+their vectors from a stream, and pools the frames of clips: only the output is ever whole in memory. `fit` makes the
+codebook that a family of local descriptors needs, from items of role `base` alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -19,17 +19,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mediarank.fanout import fan_out
 from mediarank.features.bag_of_words import BagOfWords
 from mediarank.features.base import Extractor, LocalExtractor, Modality, Pool, fingerprint
 from mediarank.features.cache import FeatureCache, cache_key
 from mediarank.features.codebook import Codebook, fit_codebook
 from mediarank.features.pixels import resized
+from mediarank.features.remembered import remembered
 from mediarank.media.working import read_picture, read_sound
-from mediarank.types import DataError, FeatureMatrix, Floats, MediaError, Roles, require_columns
-
-_BLOCK = 4096
-"""Units of work between two visits to the cache: what a killed run can lose at most."""
+from mediarank.types import DataError, FeatureMatrix, Floats, Roles, require_columns
 
 
 @dataclass(frozen=True)
@@ -69,14 +66,11 @@ def build(
     values = np.zeros((len(rows), len(names)), dtype=np.float32)
     if rows:
         extractor = _ready(family, codebook, lambda local: fit(local, frames, sounds, folder, roles, cache))
-        identity, name = extractor.identity(), type(family).__name__
-        done = 0
-        for block in _blocks(units):
-            keys = [cache_key(identity, unit.sha256) for unit in block]
-            vectors = _computed(name, keys, block, partial(_extract, extractor, folder), cache)
-            for _, group in groupby(zip(block, vectors, strict=True), key=lambda pair: pair[0].row):
-                values[done] = _pooled([vector for _, vector in group], family.pooling())
-                done += 1
+        keys = [cache_key(extractor.identity(), unit.sha256) for unit in units]
+        vectors = remembered(type(family).__name__, keys, units, partial(_extract, extractor, folder), cache)
+        pairs = zip(units, vectors, strict=True)
+        for row, (_, group) in enumerate(groupby(pairs, key=lambda pair: pair[0].row)):
+            values[row] = _pooled([vector for _, vector in group], family.pooling())
     matrix = FeatureMatrix(np.asarray(rows, dtype=str), names, values)
     matrix.require_finite()
     return matrix
@@ -107,18 +101,16 @@ def fit(
     keys = [cache_key(identity, f"{u.sha256}:{bound}") for u, bound in zip(units, bounds, strict=True)]
     name, width = type(local).__name__, len(local.descriptor_names())
 
-    def make() -> Codebook:
-        jobs = list(zip(units, bounds, strict=True))
-        samples = _computed(f"{name} codebook", keys, jobs, partial(_sample, local, folder), cache)
-        return fit_codebook(np.concatenate([s.reshape(-1, width) for s in samples]), local.words, local.seed)
-
-    whole = fingerprint("codebook", local.words, local.seed, keys)
+    whole = fingerprint("codebook", local.words, local.seed, local.standardise, keys)
     kept = cache.get([whole]) if cache else {}
-    if whole in kept and len(kept[whole]) == local.words * width + 1:
-        return Codebook(kept[whole][:-1].reshape(local.words, width), float(kept[whole][-1]))
-    codebook = make()
+    if whole in kept:
+        return Codebook.of_flat(kept[whole], local.words, width)
+    jobs = list(zip(units, bounds, strict=True))
+    samples = remembered(f"{name} codebook", keys, jobs, partial(_sample, local, folder), cache)
+    descriptors = np.concatenate([s.reshape(-1, width) for s in samples])
+    codebook = fit_codebook(descriptors, local.words, local.seed, local.standardise)
     if cache:
-        cache.put(f"{name} codebook", {whole: np.append(codebook.words.ravel(), np.float32(codebook.spread))})
+        cache.put(f"{name} codebook", {whole: codebook.flat()})
     return codebook
 
 
@@ -148,32 +140,6 @@ def _units(modality: Modality, pool: Pool, frames: pd.DataFrame, sounds: pd.Data
     return [_Unit(r, i, (p,), s) for r, i, p, s in chosen.itertuples(index=False)]
 
 
-def _blocks(units: Sequence[_Unit]) -> Iterator[list[_Unit]]:
-    """About `_BLOCK` units each; the units of a row stay together."""
-    block: list[_Unit] = []
-    for _, group in groupby(units, key=lambda unit: unit.row):
-        block.extend(group)
-        if len(block) >= _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
-
-
-def _computed(
-    what: str, keys: Sequence[str], jobs: Sequence[Any], function: Callable[[Any], Floats], cache: FeatureCache | None
-) -> list[Floats]:
-    """`function(job)` for each job, flat; from the cache where it has the job's key, and once for equal keys."""
-    results = cache.get(keys) if cache else {}
-    missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in results}
-    if missing:
-        fresh = dict(zip(missing, fan_out(function, list(missing.values()), what), strict=True))
-        if cache:
-            cache.put(what, fresh)
-        results |= fresh
-    return [results[key].ravel() for key in keys]
-
-
 def _extract(extractor: Extractor, folder: Path, unit: _Unit) -> Floats:
     return extractor.extract(_read(extractor.modality, folder, unit))
 
@@ -189,19 +155,13 @@ def _sample(local: LocalExtractor, folder: Path, job: tuple[_Unit, int]) -> Floa
 
 
 def _read(modality: Modality, folder: Path, unit: _Unit) -> Any:
-    try:
-        if modality == "sound":
-            return read_sound(folder / unit.paths[0])
-        pictures = [read_picture(folder / path) for path in unit.paths]
-        if modality == "image":
-            return pictures[0]
-        height, width = pictures[0].shape[:2]
-        return np.stack([resized(picture, height, width) for picture in pictures])
-    except (MediaError, OSError) as error:
-        raise DataError(
-            f"The working copy of {unit.item_id} ({unit.paths[0]}) can't be read ({error}): "
-            "bring it back with `dvc checkout`, or run `dvc repro frames`."
-        ) from error
+    if modality == "sound":
+        return read_sound(folder / unit.paths[0])
+    pictures = [read_picture(folder / path) for path in unit.paths]
+    if modality == "image":
+        return pictures[0]
+    height, width = pictures[0].shape[:2]
+    return np.stack([resized(picture, height, width) for picture in pictures])
 
 
 def _pooled(vectors: Sequence[Floats], pool: Pool) -> Floats:

@@ -1,0 +1,54 @@
+"""SIFT (Lowe 2004), by OpenCV, upright, at given points: 4 x 4 cells of 8 gradient orientations.
+
+Patches of twice the size are taken from the next octave of OpenCV's pyramid, so that large ones are smoothed more
+and cost no more. `root` takes square roots of the L1-normalised descriptor (Arandjelović and Zisserman 2012), after
+which Euclidean distance compares as the Hellinger kernel does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import cv2
+import numpy as np
+
+from mediarank.features.base import Picture
+from mediarank.features.local_points import LocalImageExtractor, Points
+from mediarank.features.normalise import normalised
+from mediarank.features.pixels import grey
+from mediarank.types import Floats
+
+_CELLS_OF_SIZE = 6.0
+"""OpenCV makes a cell 1.5 times a key point's size, so the patch of four is six times as wide."""
+
+
+@dataclass(frozen=True)
+class Sift(LocalImageExtractor):
+    """
+    root : RootSIFT; otherwise plain SIFT of length 1
+    """
+
+    words: int = 500
+    root: bool = True
+
+    def descriptor_names(self) -> tuple[str, ...]:
+        return tuple(f"cell{y}.{x}/o{o}" for y, x, o in np.ndindex(4, 4, 8))
+
+    def describe_points(self, picture: Picture, points: Points) -> Floats:
+        if not len(points):
+            return np.zeros((0, 128), dtype=np.float32)
+        octaves = np.maximum(np.floor(np.log2(points[:, 2] / 16)), 0).astype(int)
+        key_points = [
+            cv2.KeyPoint(x=float(x), y=float(y), size=float(patch) / _CELLS_OF_SIZE, angle=0, octave=int(octave))
+            for (y, x, patch), octave in zip(points, octaves, strict=True)
+        ]
+        _, values = _sift().compute(grey(picture), key_points)
+        return normalised(values, "sqrt" if self.root else "l2")
+
+
+@lru_cache(maxsize=1)
+def _sift() -> Any:
+    # only the first layer of an octave is described, so more layers would be wasted
+    return cv2.SIFT.create(nOctaveLayers=1)

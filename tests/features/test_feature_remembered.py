@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mediarank.features import remembered as module
+from mediarank.features.cache import FeatureCache, cache_key
+from mediarank.features.remembered import remembered
+
+
+class Counted:
+    """Squares numbers, and knows how often it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __call__(self, number: int) -> np.ndarray:
+        self.asked.append(number)
+        return np.array([number, number**2], dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def one_process_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    monkeypatch.setattr(module, "_BLOCK", 4)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> FeatureCache:
+    return FeatureCache(tmp_path)
+
+
+def squares(numbers: list[int], cache: FeatureCache | None) -> tuple[list[list[float]], list[int]]:
+    function = Counted()
+    keys = [cache_key("square", str(n)) for n in numbers]
+    results = [result.tolist() for result in remembered("squares", keys, numbers, function, cache)]
+    return results, function.asked
+
+
+NUMBERS = [5, 3, 8, 3, 1, 9, 5, 7, 2, 2, 0]
+EXPECTED = [[n, n * n] for n in NUMBERS]
+
+
+def test_results_come_in_order_and_equal_jobs_are_done_once(cache: FeatureCache) -> None:
+    for kept in (None, cache):
+        results, asked = squares(NUMBERS, kept)
+        assert results == EXPECTED
+        assert asked == [5, 3, 8, 1, 9, 7, 2, 0]
+
+
+def test_what_is_cached_is_not_done_again(cache: FeatureCache) -> None:
+    squares([3, 9, 0], cache)
+    results, asked = squares(NUMBERS, cache)
+    assert results == EXPECTED
+    assert asked == [5, 8, 1, 7, 2]
+    assert squares(NUMBERS, cache) == (EXPECTED, [])
+
+
+def test_a_damaged_entry_is_done_again(cache: FeatureCache) -> None:
+    squares(NUMBERS, cache)
+    with sqlite3.connect(cache.path) as db:
+        db.execute("UPDATE payload SET data = zeroblob(8) WHERE id IN (1, 6)")
+    db.close()
+    results, asked = squares(NUMBERS, cache)
+    assert results == EXPECTED
+    assert asked == [5, 7]
+    assert squares(NUMBERS, cache) == (EXPECTED, [])
+
+
+def test_a_stopped_stream_keeps_whole_blocks(cache: FeatureCache) -> None:
+    keys = [cache_key("square", str(n)) for n in range(12)]
+    stream = remembered("squares", keys, list(range(12)), Counted(), cache)
+    for _ in range(9):
+        next(stream)
+    del stream
+    assert len(cache.known(keys)) == 8
+
+
+def test_nothing_to_do(cache: FeatureCache) -> None:
+    assert squares([], cache) == ([], [])
