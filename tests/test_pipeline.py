@@ -1,0 +1,156 @@
+"""The whole line on a small demo collection: what DVC does, what the flow does, and that they do the same.
+
+One project is run once with `dvc repro` on one process; a second copy is run by the flow on two. dvc.lock holds a
+fingerprint of every output, so equal lock files mean equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from mediarank.ops.environment import quiet_environment
+
+ROOT = Path(__file__).parents[1]
+SMALL = {"images": 96, "clips": 12, "seed": 3}
+
+
+def call(project: Path, *command: str, jobs: int = 1) -> str:
+    """Run a command in the project, with its own environment; its output, or an error that shows it."""
+    environment = os.environ | quiet_environment(project) | {
+        "MEDIARANK_JOBS": str(jobs),
+        "MEDIARANK_PYTHON": sys.executable,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }  # fmt: skip
+    environment.pop("PREFECT_API_URL", None)
+    done = subprocess.run(
+        command, cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def git(project: Path, *arguments: str) -> str:
+    identity = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
+    return call(project, "git", *identity, *arguments)
+
+
+def fresh_project(folder: Path) -> Path:
+    """A clone of this repository as it is in the working tree, with a small demo collection."""
+    folder.mkdir()
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file() and name != "dvc.lock":
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    change_params(folder, "collection", "demo", SMALL)
+    git(folder, "init", "--quiet")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "a project")
+    return folder
+
+
+def change_params(project: Path, section: str, key: str, value: object) -> None:
+    path = project / "params.yaml"
+    values = yaml.safe_load(path.read_text())
+    values[section][key] = value
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def stages_run(output: str) -> list[str]:
+    return [line.split("'")[1] for line in output.splitlines() if line.startswith("Running stage '")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = fresh_project(tmp_path_factory.mktemp("pipeline") / "project")
+    call(made, "dvc", "repro")
+    return made
+
+
+def test_everything_is_up_to_date_afterwards(project: Path) -> None:
+    assert "up to date" in call(project, "dvc", "status")
+    assert not stages_run(call(project, "dvc", "repro"))
+
+
+def test_results_and_report_are_there(project: Path) -> None:
+    metrics = json.loads((project / "data/evaluation/retrieval/metrics.json").read_text())
+    assert 0.125 < metrics["uni_con"]["map"] < 0.95, "eight classes: above chance, below the ceiling"
+    assert "<h1" in (project / "data/report/report.html").read_text()
+    printed = call(project, sys.executable, "-m", "mediarank", "results")
+    assert "uni_con" in printed
+    assert "data/report/report.html" in printed
+
+
+@pytest.mark.parametrize(
+    ("what", "item", "reason"),
+    [
+        ("file", "images/damaged_cut.jpg", "truncated"),
+        ("file", "clips/damaged_text.mp4", "plain text"),
+        ("label", "images/missing_001.jpg", "not in the collection"),
+    ],
+)
+def test_bad_input_is_in_the_quarantine_with_its_reason(project: Path, what: str, item: str, reason: str) -> None:
+    table = pd.read_csv(project / "data/frames/quarantine.csv")
+    found = table[(table["what"] == what) & (table["item_id"] == item)]
+    assert len(found)
+    assert found["reason"].str.contains(reason).all()
+
+
+def test_tracking_is_idempotent(project: Path) -> None:
+    first = call(project, sys.executable, "-m", "mediarank", "track")
+    second = call(project, sys.executable, "-m", "mediarank", "track")
+    assert first != second, "the second says that it was recorded before"
+    from mlflow import MlflowClient
+
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    nested = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
+    assert len(runs) - len(nested) == 1
+    assert len(nested) == 1, "one a system"
+
+
+def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
+    before = (project / "params.yaml").read_text()
+    lock = (project / "dvc.lock").read_text()
+    try:
+        change_params(project, "evaluation", "seed", 8)
+        assert stages_run(call(project, "dvc", "repro")) == ["evaluation@retrieval", "report"]
+    finally:
+        (project / "params.yaml").write_text(before)
+    restored = call(project, "dvc", "repro")
+    assert "skipping run, checking out outputs" in restored, "the former version comes from the run cache"
+    assert (project / "dvc.lock").read_text() == lock
+
+
+def test_a_wrong_collection_stops_the_run_with_an_explanation(project: Path) -> None:
+    before = (project / "params.yaml").read_text()
+    try:
+        change_params(project, "check_manifest", "min_items", 1000)
+        with pytest.raises(AssertionError) as stopped:
+            call(project, "dvc", "repro")
+    finally:
+        (project / "params.yaml").write_text(before)
+        call(project, "dvc", "repro")
+    message = str(stopped.value)
+    assert "What to do" in message
+    assert "Running stage 'frames'" not in message
+
+
+@pytest.mark.timeout(600)
+def test_the_flow_on_two_processes_gives_the_same_bytes(project: Path, tmp_path: Path) -> None:
+    other = fresh_project(tmp_path / "other")
+    printed = call(other, sys.executable, "flows/pipeline.py", jobs=2)
+    assert (other / "dvc.lock").read_bytes() == (project / "dvc.lock").read_bytes()
+    assert "Completed" in printed
+    again = call(other, sys.executable, "flows/pipeline.py", jobs=2)
+    assert "Completed" not in again.replace("pipeline Completed", "")
+    assert again.count("Cached") >= len(yaml.safe_load((other / "dvc.lock").read_text())["stages"])
