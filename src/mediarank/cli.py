@@ -130,7 +130,7 @@ def features(name: Annotated[str, typer.Argument(help="a feature type, as in par
     folder = DATA / "frames"
     seen, heard = store.read_table(folder / "frames.parquet"), store.read_table(folder / "sounds.parquet")
     roles = store.read_roles(DATA / "splits/roles.parquet")
-    family = config.feature_type(config.load(), name)
+    family = config.load().feature_type(name)
     matrix = extract(family, seen, heard, folder / "media", roles, FeatureCache(CACHE / "features"))
     store.write_features(DATA / "features" / name, matrix)
     print(f"{name}: {len(matrix)} rows of {len(matrix.names)} dimensions")
@@ -164,7 +164,7 @@ def systems(name: Annotated[str, typer.Argument(help="a system, as in params.yam
     from mediarank.stages.systems import run_system
     from mediarank.systems.contract import Inputs
 
-    settings = config.system(config.load(), name)
+    settings = config.load().system(name)
     matrices = {feature: store.read_features(DATA / "features" / feature) for feature in settings.features}
     labels, roles = store.read_labels(DATA / "manifest/labels"), store.read_roles(DATA / "splits/roles.parquet")
     outcome = run_system(name, Inputs(matrices, labels, roles), settings)
@@ -178,7 +178,6 @@ def evaluation(name: Annotated[str, typer.Argument(help="a system, as in params.
     from mediarank.stages.evaluation import evaluate
 
     params = config.load()
-    config.system(params, name)
     labels = store.read_labels(DATA / "manifest/labels")
     measured = evaluate(name, store.read_scores(DATA / "systems" / name), labels, params.evaluation)
     folder = DATA / "evaluation" / name
@@ -204,7 +203,7 @@ def report() -> None:
             name: SystemResult(
                 store.read_scores(DATA / "systems" / name), Measured(*store.read_measured(DATA / "evaluation" / name))
             )
-            for name in config.system_names()
+            for name in params.systems
         },
         thumbnails(seen, DATA / "frames/media", params.report.thumbnail_side),
         params.report,
@@ -220,7 +219,7 @@ def results() -> None:
 
     from mediarank import config
 
-    for name in config.system_names():
+    for name in config.load().systems:
         summary = store.read_measured(DATA / "evaluation" / name)[1]
         view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
         for method, rows in summary.groupby("method", sort=False):
@@ -241,7 +240,55 @@ def params(schema: Annotated[bool, typer.Option(help="print what may be said ins
     if schema:
         print(json.dumps(config.schema(), indent=2))
     else:
-        print(yaml.safe_dump(config.load().model_dump(mode="json"), sort_keys=False, allow_unicode=True), end="")
+        print(yaml.safe_dump(config.load().check(), sort_keys=False, allow_unicode=True), end="")
+
+
+@app.command()
+def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
+    """List the sources that collection.source can name, or say which one a folder is."""
+    from mediarank.collections import registry
+
+    if folder is not None:
+        print(registry.recognise(folder))
+        return
+    for name, line in registry.describe():
+        print(f"{name:<12} {line}")
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="an image, clip or sound")],
+    to: Annotated[Path | None, typer.Option(help="where to write the figure; by default beside here, as PNG")] = None,
+) -> None:
+    """Draw what each feature family sees in a file."""
+    from mediarank import config
+    from mediarank.features.pictures import explain
+    from mediarank.media.frames import FramesConfig
+    from mediarank.media.looking import look
+
+    params = config.load() if config.PARAMS.exists() else None
+    picture, sound = look(file, params.frames if params else FramesConfig(), params.manifest.limits if params else None)
+    target = to or Path(f"{file.stem}.features.png")
+    explain(picture, sound).savefig(target)
+    print(target)
+
+
+@app.command()
+def cache(
+    prune: Annotated[float | None, typer.Option(help="keep at most so many MB of what was used last")] = None,
+) -> None:
+    """Show what is remembered of working copies and feature vectors, or make it smaller."""
+    from mediarank.features.cache import FeatureCache
+    from mediarank.media import remembered
+
+    vectors, copies = FeatureCache(CACHE / "features"), CACHE / "frames"
+    if prune is not None:
+        gone = vectors.prune(int(prune * 1e6)) + remembered.prune(copies, int(prune * 1e6))
+        print(f"{gone} entries removed")
+    for row in vectors.statistics().itertuples():
+        print(f"{row.family:<20} {row.entries:>8} vectors {row.bytes / 1e6:>10.1f} MB")  # type: ignore[operator]
+    entries, used = remembered.statistics(copies)
+    print(f"{'working copies':<20} {entries:>8} items   {used / 1e6:>10.1f} MB")
 
 
 @app.command()

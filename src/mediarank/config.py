@@ -1,135 +1,200 @@
 """params.yaml as frozen, checked values.
 
-Every package defines the configuration of what it does; here they are put together, one field a section, and read.
-A key that nobody knows is refused, with a hint at the nearest known one.
+Every package defines the configuration of what it does, as a frozen dataclass; here they are put together, one
+property a section. A section is checked when it is asked for, so that a stage imports and validates just what it
+reads; `Params.check` asks for all of them. A key that nobody knows is refused, with a hint at the nearest known one.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from mediarank.collections.registry import CollectionConfig
-from mediarank.evaluation.measured import EvaluationConfig
-from mediarank.features.base import Extractor, LocalExtractor
-from mediarank.features.registry import EXTRACTORS
-from mediarank.media.frames import FramesConfig
-from mediarank.ops.checks import FeatureCheckConfig, ManifestCheckConfig
-from mediarank.stages.manifest import ManifestConfig
-from mediarank.stages.report import ReportConfig
-from mediarank.stages.splits import SplitsConfig
-from mediarank.systems.registry import SystemsConfig
 from mediarank.types import ConfigError
 
-PARAMS = Path("params.yaml")
-FORBIDDEN_KEYS = ("size", "nfiles")
+if TYPE_CHECKING:
+    from mediarank.collections.registry import CollectionConfig
+    from mediarank.evaluation.measured import EvaluationConfig
+    from mediarank.features.base import Extractor, LocalExtractor
+    from mediarank.media.frames import FramesConfig
+    from mediarank.ops.checks import FeatureCheckConfig, ManifestCheckConfig
+    from mediarank.stages.manifest import ManifestConfig
+    from mediarank.stages.report import ReportConfig
+    from mediarank.stages.splits import SplitsConfig
+
+PARAMS: Final = Path("params.yaml")
+SECTIONS: Final = (
+    "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features", "systems",
+    "evaluation", "report",
+)  # fmt: skip
+FORBIDDEN_KEYS: Final = ("size", "nfiles")
 """DVC leaves keys of these names out of its run-cache key: a changed value would restore old outputs."""
 
-
-Family = Extractor | LocalExtractor
-
-
-def build_extractor(value: Any) -> Family:
-    """An extractor from its section: `family` chooses the class, the other keys are its fields."""
-    if not isinstance(value, Mapping):
-        return value  # type: ignore[no-any-return]
-    settings = dict(value)
-    family = settings.pop("family", None)
-    if family not in EXTRACTORS:
-        known = ", ".join(sorted(EXTRACTORS))
-        raise ValueError(f"family {family!r} is unknown{_hint(str(family), EXTRACTORS)}; known families: {known}")
-    try:
-        return TypeAdapter(EXTRACTORS[family]).validate_python(settings)
-    except ValidationError as error:
-        raise ValueError(
-            "; ".join(_explain(e, [field.name for field in fields(EXTRACTORS[family])]) for e in error.errors())
-        ) from None
+Settings = TypeVar("Settings")
 
 
-def _describe_extractor(extractor: Family) -> dict[str, Any]:
-    family = next(name for name, cls in EXTRACTORS.items() if cls is type(extractor))
-    settings: dict[str, Any] = TypeAdapter(type(extractor)).dump_python(extractor, mode="json")
-    return {"family": family, **settings}
+@dataclass(frozen=True)
+class Params:
+    """The sections of params.yaml, each under the name of the stage that reads it."""
 
+    values: Mapping[str, Any]
+    path: Path = PARAMS
 
-FeatureType = Annotated[Any, BeforeValidator(build_extractor), PlainSerializer(_describe_extractor)]
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, Mapping):
+            raise ConfigError(f"{self.path} must hold one section a stage ({', '.join(SECTIONS)}).")
+        for key in self.values:
+            if key not in SECTIONS:
+                raise ConfigError(f"{self.path}: {key} is not a known section{_hint(key, SECTIONS)}")
+        for location in _forbidden(self.values):
+            raise ConfigError(
+                f"{self.path}: {location}: DVC ignores keys named {' or '.join(FORBIDDEN_KEYS)}, so a change would go "
+                "unseen; use another name."
+            )
 
+    @cached_property
+    def collection(self) -> CollectionConfig:
+        from mediarank.collections.registry import CollectionConfig
 
-class Params(BaseModel):
-    """The whole of params.yaml; a section bears the name of the stage that reads it."""
+        return self._section("collection", CollectionConfig)
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    @cached_property
+    def manifest(self) -> ManifestConfig:
+        from mediarank.stages.manifest import ManifestConfig
 
-    collection: CollectionConfig = Field(description="where media and labels come from (stage: collect)")
-    manifest: ManifestConfig = Field(description="what counts as usable")
-    check_manifest: ManifestCheckConfig = Field(description="what stops a run before anything is computed")
-    frames: FramesConfig = Field(description="the working copies")
-    splits: SplitsConfig = Field(description="which items fit, choose and test")
-    features: dict[str, FeatureType] = Field(description="feature types by name: a family and its settings")
-    check_features: FeatureCheckConfig = Field(description="what stops a run before anything is fitted")
-    systems: SystemsConfig = Field(description="one section a system")
-    evaluation: EvaluationConfig = Field(description="how rankings are measured")
-    report: ReportConfig = Field(description="what the page shows")
+        return self._section("manifest", ManifestConfig)
+
+    @cached_property
+    def check_manifest(self) -> ManifestCheckConfig:
+        from mediarank.ops.checks import ManifestCheckConfig
+
+        return self._section("check_manifest", ManifestCheckConfig)
+
+    @cached_property
+    def frames(self) -> FramesConfig:
+        from mediarank.media.frames import FramesConfig
+
+        return self._section("frames", FramesConfig)
+
+    @cached_property
+    def splits(self) -> SplitsConfig:
+        from mediarank.stages.splits import SplitsConfig
+
+        return self._section("splits", SplitsConfig)
+
+    @cached_property
+    def features(self) -> dict[str, Extractor | LocalExtractor]:
+        """Feature types by name; `family` chooses the class, the other keys are its fields."""
+        from mediarank.features.registry import EXTRACTORS
+
+        made = {}
+        for name, values in dict(self.values.get("features") or {}).items():
+            settings = dict(values) if isinstance(values, Mapping) else {}
+            family = settings.pop("family", None)
+            if family not in EXTRACTORS:
+                known = f"{_hint(str(family), EXTRACTORS)} Known families: {', '.join(sorted(EXTRACTORS))}"
+                raise ConfigError(f"{self.path}: features.{name}: family {family!r} is unknown{known}")
+            made[name] = self._checked(f"features.{name}", EXTRACTORS[family], settings)
+        return made
+
+    @cached_property
+    def check_features(self) -> FeatureCheckConfig:
+        from mediarank.ops.checks import FeatureCheckConfig
+
+        return self._section("check_features", FeatureCheckConfig)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems that are to run, in the order of the file."""
+        return tuple(self.values.get("systems") or {})
+
+    def system(self, name: str) -> Any:
+        """The configuration of one system."""
+        from mediarank.systems.registry import SYSTEMS, system
+
+        if name not in self.systems or name not in SYSTEMS:
+            raise ConfigError(f"{self.path}: there is no system {name!r}{_hint(name, [*SYSTEMS])}")
+        return self._checked(f"systems.{name}", system(name).Config, self.values["systems"][name] or {})
+
+    @cached_property
+    def evaluation(self) -> EvaluationConfig:
+        from mediarank.evaluation.measured import EvaluationConfig
+
+        return self._section("evaluation", EvaluationConfig)
+
+    @cached_property
+    def report(self) -> ReportConfig:
+        from mediarank.stages.report import ReportConfig
+
+        return self._section("report", ReportConfig)
+
+    def feature_type(self, name: str) -> Extractor | LocalExtractor:
+        """The configured family behind a feature type's name."""
+        if name not in self.features:
+            raise ConfigError(f"{self.path} has no feature type {name!r}{_hint(name, self.features)}")
+        return self.features[name]
+
+    def check(self) -> dict[str, Any]:
+        """Check every section; all of it as plain values, defaults included, in the order of SECTIONS."""
+        from mediarank.features.registry import EXTRACTORS
+
+        family_of = {cls: family for family, cls in EXTRACTORS.items()}
+        whole: dict[str, Any] = {}
+        for section in SECTIONS:
+            if section == "features":
+                whole[section] = {n: {"family": family_of[type(f)], **_plain(f)} for n, f in self.features.items()}
+            elif section == "systems":
+                whole[section] = {name: _plain(self.system(name)) for name in self.systems}
+            else:
+                whole[section] = _plain(getattr(self, section))
+        return whole
+
+    def _section(self, name: str, kind: type[Settings]) -> Settings:
+        return self._checked(name, kind, self.values.get(name) or {})
+
+    def _checked(self, name: str, kind: type[Settings], values: Any) -> Settings:
+        try:
+            return TypeAdapter(kind).validate_python(values)
+        except ValidationError as error:
+            lines = "\n".join(f"  {name}.{_explain(e, kind)}" for e in error.errors())
+            raise ConfigError(f"{self.path} can't be used:\n{lines}") from None
 
 
 def load(path: Path = PARAMS) -> Params:
-    """The effective configuration: what params.yaml says, defaults for the rest."""
     try:
-        values = yaml.safe_load(path.read_text())
+        return Params(yaml.safe_load(path.read_text()), path)
     except FileNotFoundError:
         raise ConfigError(f"There is no {path} here; run mediarank from the project's folder.") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
-    return parse(values, path)
-
-
-def parse(values: Any, path: Path = PARAMS) -> Params:
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{path} must hold one section a stage ({', '.join(Params.model_fields)}).")
-    for location in _forbidden(values):
-        raise ConfigError(
-            f"{path}: {location}: DVC ignores keys named {' or '.join(FORBIDDEN_KEYS)}, so a change would go unseen; "
-            "use another name."
-        )
-    try:
-        return Params.model_validate(values)
-    except ValidationError as error:
-        lines = [_explain(e, _known_keys(e["loc"])) for e in error.errors()]
-        raise ConfigError(f"{path} can't be used:\n" + "\n".join(f"  {line}" for line in lines)) from None
-
-
-def feature_type(params: Params, name: str) -> Family:
-    """The configured family behind a feature type's name."""
-    if name not in params.features:
-        raise ConfigError(f"params.yaml has no feature type {name!r}{_hint(name, params.features)}.")
-    family: Family = params.features[name]
-    return family
-
-
-def system_names() -> tuple[str, ...]:
-    return tuple(field.name for field in fields(SystemsConfig))
-
-
-def system(params: Params, name: str) -> Any:
-    """The configuration of one system."""
-    known = system_names()
-    if name not in known:
-        raise ConfigError(f"There is no system {name!r}{_hint(name, known)}.")
-    return getattr(params.systems, name)
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of params.yaml, with the fields of every feature family."""
-    whole = Params.model_json_schema()
-    families = {name: TypeAdapter(cls).json_schema() for name, cls in EXTRACTORS.items()}
-    whole["properties"]["features"]["families"] = families
+    """What params.yaml may say: the JSON schema of each section, feature family and system."""
+    from mediarank.features.registry import EXTRACTORS
+    from mediarank.systems.registry import SYSTEMS, system
+
+    whole: dict[str, Any] = {}
+    for section in SECTIONS:
+        if section == "features":
+            whole[section] = {family: TypeAdapter(cls).json_schema() for family, cls in EXTRACTORS.items()}
+        elif section == "systems":
+            whole[section] = {name: TypeAdapter(system(name).Config).json_schema() for name in SYSTEMS}
+        else:
+            whole[section] = TypeAdapter(type(getattr(Params({}), section))).json_schema()
     return whole
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = TypeAdapter(type(settings)).dump_python(settings, mode="json")
+    return plain
 
 
 def _forbidden(values: Mapping[str, Any], prefix: str = "") -> list[str]:
@@ -140,31 +205,22 @@ def _forbidden(values: Mapping[str, Any], prefix: str = "") -> list[str]:
     return found
 
 
-def _explain(error: Any, known: Sequence[str]) -> str:
-    where = ".".join(str(part) for part in error["loc"])
+def _explain(error: Any, kind: type[Any]) -> str:
+    where = ".".join(str(part) for part in error["loc"]) or "settings"
     if error["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{where} is not a known key{_hint(str(error['loc'][-1]), known)}"
-    message = error["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}" + (
-        "" if error["type"] in ("missing", "value_error") else f" (found {error['input']!r})"
-    )
+        return f"{where} is not a known key{_hint(str(error['loc'][-1]), _known_keys(kind, error['loc']))}"
+    found = "" if error["type"] in ("missing", "value_error") else f" (found {error['input']!r})"
+    return f"{where}: {error['msg'].removeprefix('Value error, ')}{found}"
 
 
-def _hint(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+def _hint(word: str, known: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(word, list(known), n=1)
-    if nearest:
-        return f"; did you mean {nearest[0]}?"
-    return f"; known: {', '.join(known)}" if known and len(known) <= 12 else ""
+    return f"; did you mean {nearest[0]}?" if nearest else "."
 
 
-def _known_keys(location: Sequence[int | str]) -> list[str]:
+def _known_keys(kind: type[Any], location: Iterable[int | str]) -> list[str]:
     """The keys that are allowed where an unknown one was found."""
-    schema: Any = Params.model_json_schema()
-    definitions = schema.get("$defs", {})
-    for part in location[:-1]:
-        schema = schema.get("properties", {}).get(part, {})
-        for option in (schema, *schema.get("allOf", ()), *schema.get("anyOf", ())):
-            if "$ref" in option:
-                schema = definitions[option["$ref"].rsplit("/", 1)[-1]]
-                break
-    return list(schema.get("properties", {}))
+    *parents, _ = location
+    for part in parents:
+        kind = type(getattr(TypeAdapter(kind).validate_python({}), str(part)))
+    return [field.name for field in fields(kind)]

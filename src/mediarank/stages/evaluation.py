@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mediarank.evaluation.measured import EvaluationConfig, Measured
-from mediarank.systems.registry import SYSTEMS
+from mediarank.systems.registry import system
 from mediarank.types import FeatureMatrix, Labels
 
 
 def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    measured: Measured = SYSTEMS[name].measure(scores, labels, config)
-    return measured
+    return system(name).measure(scores, labels, config)

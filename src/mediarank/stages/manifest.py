@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -16,11 +17,15 @@ from typing import Any, ClassVar, Final
 
 import pandas as pd
 
+from mediarank.collections.groups import joined_groups
+from mediarank.collections.listing import escaped
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
 from mediarank.types import (
-    ITEM_COLUMN,
+    LABEL_ITEMS,
+    LABEL_KEYS,
+    LABEL_TABLES,
     MANIFEST_COLUMNS,
     OK,
     QUARANTINED,
@@ -30,6 +35,7 @@ from mediarank.types import (
     MediaError,
 )
 
+MISNAMED: Final = "Its name is not UTF-8 or holds a backslash or control character; rename it."
 QUARANTINE_COLUMNS: Final = ("what", "item_id", "source", "reason")
 
 
@@ -43,9 +49,12 @@ class ManifestConfig:
 
 def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple[Manifest, Labels, pd.DataFrame]:
     """The manifest of the files below `media`, the labels of usable items, and the quarantine table."""
-    items = sorted(path.relative_to(media).as_posix() for path in media.rglob("*") if path.is_file())
-    if not items:
+    found = sorted(path.relative_to(media).as_posix() for path in media.rglob("*") if path.is_file())
+    if not found:
         raise DataError(f"There is no file below {media}; check collection.source and collection.path in params.yaml.")
+    # No table can hold a name that is not UTF-8, so its file is told under an escaped one.
+    misnamed = [item for item in found if escaped(item) != item]
+    items = sorted(set(found) - set(misnamed))
     inspect = partial(_inspect, media=media, limits=config.limits)
     rows = [
         _failed_row(item, outcome.reason) if isinstance(outcome, Failed) else outcome
@@ -53,16 +62,28 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
             items, guarded_map(inspect, items, "manifest", config.limits.timeout_seconds), strict=True
         )
     ]
-    table = pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS))
-    # Byte-identical files are one group: they must not be split between fitting and testing.
-    table["group_id"] = (
-        table.groupby("sha256")["item_id"].transform("min").where(table["sha256"] != "", table["item_id"])
-    )
-    manifest = Manifest(table)
+    rows += [_failed_row(item, MISNAMED) for item in sorted(set(map(escaped, misnamed)) - set(items))]
+    table = pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).sort_values("item_id", ignore_index=True)
+    manifest = Manifest(table.assign(group_id=_groups(table, labels["groups"])))
     kept, refused = reconcile(labels, manifest)
     files = manifest.quarantined.assign(what="file").rename(columns={"path": "source"})[list(QUARANTINE_COLUMNS)]
     quarantine = pd.concat([files, pd.DataFrame(refused, columns=list(QUARANTINE_COLUMNS))], ignore_index=True)
     return manifest, kept, quarantine
+
+
+def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:
+    """The group of each item, called after its first item: identical files, and what the source says belongs together.
+
+    They must not be split between fitting and testing. An item that is said to be in two groups joins them.
+    """
+    items = table["item_id"].tolist()
+    known = set(items)
+    said = [(item, group) for item, group in zip(named["item"], named["group"], strict=True) if item in known]
+    # One row an item for its content, one for each group it is said to be in.
+    members = [*items, *(item for item, _ in said)]
+    alike = [("content", sha or item) for item, sha in zip(items, table["sha256"], strict=True)]
+    numbers = joined_groups(members, [*(" ".join(pair) for pair in alike), *(f"group {group}" for _, group in said)])
+    return [members[number] for number in numbers[: len(items)]]
 
 
 def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[str, str, str, str]]]:
@@ -71,13 +92,13 @@ def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[st
     kept: dict[str, pd.DataFrame] = {}
     refused: list[tuple[str, str, str, str]] = []
     for name, table in labels.tables.items():
+        table = table.reset_index(drop=True)
         reasons = _refusals(name, table, status, set(labels["classes"]["class"]))
-        items = table[ITEM_COLUMN.get(name, "target")].tolist()
+        wrong = table.loc[reasons != "", list(LABEL_ITEMS[name])].astype(str)
         # A CSV's first line is its header, so row 0 is line 2.
         refused += [
-            ("label", str(items[row]), f"labels/{name}.csv line {row + 2}", reason)
-            for row, reason in enumerate(reasons.tolist())
-            if reason
+            ("label", " and ".join(items), f"labels/{name}.csv line {row + 2}", reasons[row])
+            for row, *items in wrong.itertuples(name=None)
         ]
         kept[name] = table[reasons == ""].reset_index(drop=True)
     return Labels(kept), refused
@@ -86,25 +107,33 @@ def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[st
 def _refusals(name: str, table: pd.DataFrame, status: Mapping[str, str], classes: set[str]) -> pd.Series:
     """Why each row can't be used; empty where it can."""
     reasons = pd.Series("", index=table.index, dtype=str)
-    value = {
-        "classes": "class",
-        "concepts": "relevant",
-        "events": "relevant",
-        "orderings": "strength",
-        "splits": "role",
-    }
-    keys = [c for c in table.columns if c != value.get(name)]
-    said = table.groupby(keys)[value[name]].transform("nunique") if name in value and len(table) else None
-    if said is not None:
-        reasons[said > 1] = f"contradicts another row of the same {' and '.join(keys)}"
-    reasons[table.duplicated() & (reasons == "")] = "repeats an earlier row"
-    targets = table[ITEM_COLUMN.get(name, "target")]
-    state = targets.map(status)
-    if name == "orderings":
-        state = state.where(~targets.isin(classes), OK)
-    reasons[state.isna()] = "speaks of an item that is not in the collection"
-    reasons[state == QUARANTINED] = "speaks of a quarantined item"
+    if table.empty:
+        return reasons
+    keys = list(LABEL_KEYS[name])
+    told = (_in_one_order(table) if name == "pairs" else table)[list(LABEL_TABLES[name])]
+    distinct = told.drop_duplicates()
+    contradicted = distinct[distinct.duplicated(keys, keep=False)].set_index(keys).index
+    reasons[told.duplicated()] = "repeats an earlier row"
+    reasons[told.set_index(keys).index.isin(contradicted)] = f"contradicts another row of the same {' and '.join(keys)}"
+    if name == "pairs":
+        reasons[table["first"] == table["second"]] = "compares an item with itself"
+    for column in LABEL_ITEMS[name]:
+        state = table[column].map(status)
+        if name == "orderings":
+            state = state.where(~table[column].isin(classes), OK)
+        reasons[state == QUARANTINED] = "speaks of a quarantined item"
+        reasons[state.isna()] = "speaks of an item that is not in the collection"
     return reasons
+
+
+def _in_one_order(pairs: pd.DataFrame) -> pd.DataFrame:
+    """The same pairs, each with the lesser name first, so that a > b meets b > a."""
+    turned = pairs["first"] > pairs["second"]
+    return pairs.assign(
+        first=pairs["first"].where(~turned, pairs["second"]),
+        second=pairs["second"].where(~turned, pairs["first"]),
+        relation=pairs["relation"].where(~turned | (pairs["relation"] != ">"), "<"),
+    )
 
 
 def _inspect(item: str, media: Path, limits: Limits) -> dict[str, Any]:
@@ -112,7 +141,8 @@ def _inspect(item: str, media: Path, limits: Limits) -> dict[str, Any]:
     try:
         seen = probe(path, limits)
     except MediaError as error:
-        return _failed_row(item, str(error), _sha256(path))
+        readable = os.access(path, os.R_OK)
+        return _failed_row(item, str(error), _sha256(path) if readable else "")
     return _row(item, seen, _sha256(path))
 
 

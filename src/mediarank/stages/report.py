@@ -15,7 +15,7 @@ from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.media.working import fit_inside, read_picture
-from mediarank.systems.registry import SYSTEMS
+from mediarank.systems.registry import system
 from mediarank.types import FeatureMatrix, Labels, Manifest, Roles
 
 
@@ -52,7 +52,7 @@ def build_report(
     role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
     sections = [
         *(
-            SYSTEMS[name].section(result.scores, result.measured, labels, thumbnail, config.results)
+            system(name).section(result.scores, result.measured, labels, thumbnail, config.results)
             for name, result in results.items()
         ),
         collection_section(manifest.usable, classes, quarantine, role_of),

@@ -1,8 +1,8 @@
 """Stage `splits`: which items fit, choose and test, decided before anything is fitted.
 
 Items that belong together (a source's own groups, identical files, near-duplicates) are one group and never
-straddle a role or a fold. Groups are dealt out by iterative stratification (Sechidis et al. 2011): the rarest label
-first, each group to the role that lacks that label most, so that every role sees every rare concept if it can.
+straddle a role or a fold. First folds: the source's own, or dealt out so that each sees every label. Then roles, by
+one of three protocols: shares, the source's split, or the folds in turn.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from mediarank.collections.groups import joined_groups
+from mediarank.collections.stratified import Doubles, GroupTable, Numbers, deal
 from mediarank.similarity.near_duplicates import near_duplicate_groups
-from mediarank.types import ROLES, DataError, Labels, Manifest, Roles
+from mediarank.types import KINDS, ROLES, DataError, Labels, Manifest, Roles
 
+BASE, RANK, VALID, TEST = range(len(ROLES))
+ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])
+"""Which roles are dealt."""
 FOLDS = 5
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -46,12 +49,18 @@ class Shares:
 
 @dataclass(frozen=True)
 class SplitsConfig:
-    """protocol : `shares` deals items out; `source` takes the roles that the source prescribes"""
+    """protocol : how roles are given
+        shares  items are dealt out
+        source  the roles that the source prescribes; a training part that it does not divide is dealt by the shares
+        folds   fold `test_fold` tests, the next one is `valid`, the others are dealt to base and rank by their shares
+    near_duplicate_bits : pictures whose perceptual hashes differ in so many bits or fewer are one group
+    """
 
-    protocol: Literal["shares", "source"] = "shares"
+    protocol: Literal["shares", "source", "folds"] = "shares"
     image: Shares = field(default_factory=lambda: Shares(0.5, 0.2, 0.0, 0.3))
     clip: Shares = field(default_factory=lambda: Shares(0.56, 0.14, 0.0, 0.3))
     sound: Shares = field(default_factory=lambda: Shares(0.56, 0.14, 0.0, 0.3))
+    test_fold: Annotated[int, Field(ge=0)] = 0
     near_duplicate_bits: Annotated[int, Field(ge=0, lt=16)] = 4
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -66,101 +75,72 @@ def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame)
 
 
 def assign_roles(items: pd.DataFrame, labels: Labels, config: SplitsConfig) -> tuple[Roles, list[str]]:
-    """Roles and folds of the items, and warnings about labels that are too rare to be everywhere.
+    """Roles and folds of the items, and warnings: what was moved, which labels are too rare to be everywhere.
 
     items : item_id, kind, group_id and phash (empty where there is no picture), one row an item
     """
     if items.empty:
         raise DataError("There is no usable item to split; the quarantine table says why.")
     items = items.sort_values("item_id", ignore_index=True)
-    groups = merge_groups(items, config.near_duplicate_bits)
-    marks = _labels_of_items(labels)
-    roles = np.empty(len(items), dtype=object)
-    folds = np.zeros(len(items), dtype=np.int64)
-    prescribed: dict[str, str] = dict(labels["splits"].itertuples(index=False))
-    if config.protocol == "source" and not prescribed:
-        raise DataError("splits.protocol is `source`, but this source prescribes no split; use `shares`.")
-    rng = np.random.default_rng(config.seed)
-    for kind, rows in items.groupby("kind").indices.items():
-        members = groups[rows]
-        table = _GroupTable.of(items["item_id"].to_numpy()[rows], members, marks)
-        shares: Shares = getattr(config, str(kind))
-        dealt = deal(table, shares.as_array(), rng)
-        roles[rows] = np.array(ROLES, dtype=object)[dealt[table.number]]
-        folds[rows] = deal(table, np.full(FOLDS, 1 / FOLDS), rng)[table.number]
-    if config.protocol == "source":
-        roles = _prescribed_roles(items, groups, prescribed)
-    names = items["item_id"].to_numpy()[_first_of(groups)]
-    columns = {"item_id": items["item_id"], "group_id": names, "role": roles.astype(str), "fold": folds}
+    dealer = _Dealer(items, merge_groups(items, config.near_duplicate_bits), _labels_of_items(labels), config)
+    prescribed = labels["splits"].drop_duplicates("item").set_index("item").reindex(items["item_id"]).fillna("")
+    folds, moved = _folds(dealer, prescribed["fold"].to_numpy(dtype=str))
+    if config.protocol == "shares":
+        roles = dealer.deal_roles(np.arange(len(items)), ALL)
+    elif config.protocol == "source":
+        roles, also_moved = _source_roles(dealer, prescribed["role"].to_numpy(dtype=str))
+        moved += also_moved
+    else:
+        roles = _fold_roles(dealer, folds)
+    columns = {
+        "item_id": items["item_id"],
+        "group_id": items["item_id"].to_numpy()[dealer.groups],
+        "role": np.array(ROLES)[roles],
+        "fold": folds,
+    }
     result = Roles(pd.DataFrame(columns))
-    return result, _warnings(result, items, marks)
+    return result, [*moved, *_warnings(result, items, dealer.marks)]
 
 
-def merge_groups(items: pd.DataFrame, near_duplicate_bits: int) -> npt.NDArray[np.intp]:
-    """A number for each item: equal for items of one source group or that look the same."""
-    source = pd.factorize(items["group_id"])[0]
-    alike = near_duplicate_groups(items["phash"].tolist(), near_duplicate_bits)
-    rows = np.arange(len(items))
-    ends = np.concatenate([source, source.max() + 1 + alike]) + len(items)
-    count = int(ends.max()) + 1
-    graph = coo_array((np.ones(2 * len(items)), (np.concatenate([rows, rows]), ends)), shape=(count, count))
-    return np.asarray(connected_components(graph, directed=False)[1][: len(items)], dtype=np.intp)
+def merge_groups(items: pd.DataFrame, near_duplicate_bits: int) -> Numbers:
+    """For each item the row of the first one that is in its source group or looks the same."""
+    return joined_groups(items["group_id"], near_duplicate_groups(items["phash"].tolist(), near_duplicate_bits))
 
 
-@dataclass(frozen=True)
-class _GroupTable:
-    """Groups as rows: `number` maps items to rows, `weights` counts items, `labels` counts each label."""
+@dataclass
+class _Dealer:
+    """Deals items out by group, kind after kind, so that each part sees every label."""
 
-    number: npt.NDArray[np.intp]
-    weights: npt.NDArray[np.float64]
-    labels: npt.NDArray[np.float64]
+    items: pd.DataFrame
+    groups: Numbers
+    marks: Mapping[str, Sequence[str]]
+    config: SplitsConfig
 
-    @classmethod
-    def of(
-        cls,
-        item_ids: Sequence[str] | npt.NDArray[Any],
-        groups: npt.NDArray[np.intp],
-        marks: Mapping[str, Sequence[str]],
-    ) -> _GroupTable:
-        number = np.unique(groups, return_inverse=True)[1].astype(np.intp)
-        words = sorted({mark for item in item_ids for mark in marks.get(item, ())})
-        column = {word: j for j, word in enumerate(words)}
-        counts = np.zeros((int(number.max()) + 1, len(words)))
-        for row, item in zip(number, item_ids, strict=True):
-            for mark in marks.get(item, ()):
-                counts[row, column[mark]] += 1
-        return cls(number, np.bincount(number).astype(np.float64), counts)
+    def deal_roles(self, rows: Numbers, allowed: Doubles) -> Numbers:
+        """Roles (as numbers) of the items in `rows`, in the shares of their kind, of the roles that are allowed."""
+        return self._deal(rows, {k: s.as_array() * allowed for k, s in self._shares().items()}, "roles")
 
+    def deal_folds(self, rows: Numbers, count: int) -> Numbers:
+        return self._deal(rows, dict.fromkeys(self._shares(), np.ones(count)), "folds")
 
-def deal(table: _GroupTable, shares: npt.NDArray[np.float64], rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """The part that each group goes to: the rarest label first, to where it is wanted most."""
-    wanted = shares[:, None] * table.labels.sum(axis=0)
-    room = shares * table.weights.sum()
-    part = np.full(len(table.weights), -1, dtype=np.intp)
-    shuffled = rng.permutation(len(table.weights))
-    left = table.labels.sum(axis=0)
-    has = table.labels > 0
-    while True:
-        waiting = np.where(left > 0, left, np.inf)
-        rarest = int(np.argmin(waiting)) if len(waiting) else -1
-        if rarest < 0 or not np.isfinite(waiting[rarest]):
-            break
-        for group in shuffled[has[shuffled, rarest] & (part[shuffled] < 0)]:
-            part[group] = chosen = _neediest(wanted[:, rarest], room, shares)
-            wanted[chosen] -= table.labels[group]
-            room[chosen] -= table.weights[group]
-            left -= table.labels[group]
-        left[rarest] = 0
-    for group in shuffled[part[shuffled] < 0]:
-        part[group] = chosen = _neediest(room, room, shares)
-        room[chosen] -= table.weights[group]
-    return part
+    def _shares(self) -> dict[str, Shares]:
+        return {"image": self.config.image, "clip": self.config.clip, "sound": self.config.sound}
 
-
-def _neediest(want: npt.NDArray[np.float64], room: npt.NDArray[np.float64], shares: npt.NDArray[np.float64]) -> int:
-    """Where the label is wanted most; among equals where most room is left. A part without a share gets nothing."""
-    candidates = np.flatnonzero(shares > 0)
-    return int(candidates[np.lexsort((-room[candidates], -want[candidates].round(9)))[0]])
+    def _deal(self, rows: Numbers, shares: Mapping[str, Doubles], what: str) -> Numbers:
+        ids = self.items["item_id"].to_numpy()[rows]
+        # A group of mixed kinds (a clip and a still of it) counts as what its first item is.
+        kinds = self.items["kind"].to_numpy()[self.groups[rows]]
+        parts = np.zeros(len(rows), dtype=np.intp)
+        for kind in np.unique(kinds):
+            # Each deal draws on its own: more clips change nothing for images.
+            rng = np.random.default_rng([self.config.seed, KINDS.index(kind), what == "folds"])
+            members = np.flatnonzero(kinds == kind)
+            table = GroupTable.of(ids[members], self.groups[rows[members]], self.marks)
+            wanted = shares[str(kind)]
+            if not wanted.sum():
+                raise DataError(f"No share is left for {kind}s under the protocol {self.config.protocol}; raise base.")
+            parts[members] = deal(table, wanted / wanted.sum(), rng)[table.number]
+        return parts
 
 
 def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
@@ -175,27 +155,65 @@ def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
     return marks
 
 
-def _prescribed_roles(
-    items: pd.DataFrame, groups: npt.NDArray[np.intp], prescribed: Mapping[str, str]
-) -> npt.NDArray[np.object_]:
-    """The source's own roles; a group that the source tears apart goes where most of the test lies."""
-    roles = items["item_id"].map(prescribed)
-    if roles.isna().any():
-        missing = items.loc[roles.isna(), "item_id"]
-        raise DataError(f"The source's split says nothing of {len(missing)} items, such as {missing.iloc[0]}.")
-    rank = roles.map({role: k for k, role in enumerate(ROLES)})
-    if rank.isna().any():
+def _folds(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
+    """Folds from 0 up: the source's in the order of their names, others dealt; and what had to move."""
+    names = sorted(set(prescribed.tolist()) - {""}, key=lambda name: (not name.isdecimal(), len(name), name))
+    rows = np.flatnonzero(prescribed == "")
+    folds = np.zeros(len(prescribed), dtype=np.intp)
+    folds[rows] = dealer.deal_folds(rows, len(names) or FOLDS)
+    for number, name in enumerate(names):
+        folds[prescribed == name] = number
+    series = pd.Series(folds)
+    torn = series.groupby(dealer.groups).transform("nunique").to_numpy() > 1
+    whole = folds.copy()
+    # The fold that most of a group is in; of equals the first.
+    whole[torn] = series[torn].groupby(dealer.groups[torn]).transform(lambda f: f.mode().iloc[0]).astype(np.intp)
+    return whole, _moved("fold", (whole != folds) & (prescribed != ""), dealer)
+
+
+def _source_roles(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
+    """The source's own roles and what had to move: a group that the source tears apart goes to the strictest role."""
+    silent = dealer.items.loc[prescribed == "", "item_id"]
+    if len(silent) == len(prescribed):
+        raise DataError("splits.protocol is `source`, but this source prescribes no split; use `shares` or `folds`.")
+    if len(silent):
+        raise DataError(f"The source's split says nothing of {len(silent)} items, such as {silent.iloc[0]}.")
+    strangers = sorted(set(prescribed.tolist()) - set(ROLES))
+    if strangers:
+        raise DataError(f"The source's split holds the role {strangers[0]!r}; known are {', '.join(ROLES)}.")
+    said = np.array([ROLES.index(role) for role in prescribed], dtype=np.intp)
+    roles = pd.Series(said).groupby(dealer.groups).transform("max").to_numpy(dtype=np.intp, copy=True)
+    moved = _moved("role", roles != said, dealer)
+    if not {RANK, VALID} & set(roles.tolist()):
+        training = np.flatnonzero(roles == BASE)
+        roles[training] = dealer.deal_roles(training, TRAINING)
+    return roles, moved
+
+
+def _fold_roles(dealer: _Dealer, folds: Numbers) -> Numbers:
+    """One fold tests, the next one chooses, the others fit."""
+    count, test = int(folds.max()) + 1, dealer.config.test_fold
+    if count < 3:
         raise DataError(
-            f"The source's split holds the role {roles[rank.isna()].iloc[0]!r}; known are {', '.join(ROLES)}."
+            f"splits.protocol is `folds`, which needs 3 folds or more to fit, choose and test; found {count}."
         )
-    strictest = rank.groupby(groups).transform("max").astype(int)
-    return np.array(ROLES, dtype=object)[strictest.to_numpy()]
+    if test >= count:
+        raise DataError(f"splits.test_fold is {test}, but there are the folds 0 to {count - 1}.")
+    roles = np.full(len(folds), TEST, dtype=np.intp)
+    roles[folds == (test + 1) % count] = VALID
+    fitting = np.flatnonzero((folds != test) & (folds != (test + 1) % count))
+    roles[fitting] = dealer.deal_roles(fitting, FITTING)
+    return roles
 
 
-def _first_of(groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """For each item the row of the first item of its group."""
-    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
-    return np.asarray(first[number], dtype=np.intp)
+def _moved(what: str, changed: npt.NDArray[np.bool_], dealer: _Dealer) -> list[str]:
+    if not changed.any():
+        return []
+    such = dealer.items["item_id"].to_numpy()[changed][0]
+    return [
+        f"{int(changed.sum())} items, such as {such}, got another {what} than the source prescribes: "
+        "they are duplicates or in one group with items there"
+    ]
 
 
 def _warnings(roles: Roles, items: pd.DataFrame, marks: Mapping[str, Sequence[str]]) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.systems.registry import SYSTEMS
+from mediarank.systems.registry import system
 from mediarank.types import DataError
 
 
 def run_system(name: str, inputs: Inputs, config: Any) -> Outcome:
-    outcome: Outcome = SYSTEMS[name].run(inputs, config)
+    outcome = system(name).run(inputs, config)
     for method, scores in outcome.scores.items():
         if not len(scores):
             raise DataError(f"{name}/{method} ranked nothing: no item of role test has the labels that it needs.")

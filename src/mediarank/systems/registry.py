@@ -1,24 +1,40 @@
-"""The systems by name, each with the configuration it takes."""
+"""The systems by name. A system is a module of this package, imported when it is asked for: most are slow to import."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, Final, Protocol
 
-from mediarank.systems import retrieval
-from mediarank.systems.retrieval import RetrievalConfig
+from mediarank.evaluation.measured import EvaluationConfig, Measured
+from mediarank.evaluation.report import Section
+from mediarank.systems.contract import Inputs, Outcome
+from mediarank.types import ConfigError, FeatureMatrix, Labels
 
-SYSTEMS: Mapping[str, ModuleType] = {
-    "retrieval": retrieval,
+
+class System(Protocol):
+    """What a system's module offers."""
+
+    Config: type[Any]
+
+    def run(self, inputs: Inputs, config: Any) -> Outcome:
+        """Fit, and rank for the test queries."""
+
+    def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+        """How well each method ranks."""
+
+    def section(
+        self, scores: Mapping[str, FeatureMatrix], measured: Measured, labels: Labels, thumbnail: Any, results: int
+    ) -> Section:
+        """The system's part of the report."""
+
+
+SYSTEMS: Final[Mapping[str, str]] = {
+    "retrieval": "mediarank.systems.retrieval",
 }
-"""Each offers `run`, which fits and ranks, `measure`, and `section`, its part of the report."""
 
 
-@dataclass(frozen=True)
-class SystemsConfig:
-    """One section a system."""
-
-    retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+def system(name: str) -> System:
+    if name not in SYSTEMS:
+        raise ConfigError(f"There is no system {name!r}; there are {', '.join(SYSTEMS)}.")
+    return import_module(SYSTEMS[name])
