@@ -21,7 +21,8 @@ FOLDER = {"collect": "raw"}
 LEVELS = [
     {"types"},
     {"store", "fanout"},
-    {"media", "collections", "similarity", "evaluation"},
+    {"media"},
+    {"collections", "similarity", "evaluation"},
     {"features"},
     {"base_models"},
     {"learners"},

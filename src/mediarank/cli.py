@@ -247,9 +247,12 @@ def params(schema: Annotated[bool, typer.Option(help="print what may be said ins
 def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
     """List the sources that collection.source can name, or say which one a folder is."""
     from mediarank.collections import registry
+    from mediarank.collections.tree import obstacles
 
     if folder is not None:
         print(registry.recognise(folder))
+        for obstacle in obstacles(folder):
+            print(f"DVC will stop at {obstacle}")
         return
     for name, line in registry.describe():
         print(f"{name:<12} {line}")

@@ -23,7 +23,17 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mediarank.types import LABEL_TABLES, DataError, FeatureMatrix, Floats, Labels, Manifest, Roles
+from mediarank.types import (
+    LABEL_TABLES,
+    OPTIONAL_COLUMNS,
+    RELATIONS,
+    DataError,
+    FeatureMatrix,
+    Floats,
+    Labels,
+    Manifest,
+    Roles,
+)
 
 T = TypeVar("T")
 
@@ -110,8 +120,12 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    """A CSV with these text columns, in this order; others are dropped, numbers are left to the caller."""
+    """A CSV with these text columns, in this order; others are dropped, numbers are left to the caller.
+
+    A column that is optional in label tables is empty where the file does not have it.
+    """
     table = _read(path, lambda p: pd.read_csv(p, dtype=str, keep_default_na=False, encoding="utf-8-sig"))
+    table = table.assign(**{c: "" for c in columns if c in OPTIONAL_COLUMNS and c not in table.columns})
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise DataError(
@@ -142,6 +156,8 @@ def read_labels(folder: Path) -> Labels:
             tables[name] = table.assign(relevant=_flags(table["relevant"], folder / f"{name}.csv"))
         if "strength" in table:
             tables[name] = table.assign(strength=_numbers(table["strength"], folder / f"{name}.csv"))
+        if "relation" in table:
+            _require_relations(table["relation"], folder / f"{name}.csv")
     return Labels(tables)
 
 
@@ -251,6 +267,15 @@ def _numbers(column: pd.Series, path: Path) -> pd.Series:
         line = int((~np.isfinite(numbers)).to_numpy().argmax())
         raise DataError(f"{path}, line {line + 2}: strength must be a number, not {column.iloc[line]!r}.")
     return numbers.astype(np.float64)
+
+
+def _require_relations(column: pd.Series, path: Path) -> None:
+    strange = ~column.isin(RELATIONS)
+    if strange.any():
+        line = int(strange.to_numpy().argmax())
+        raise DataError(
+            f"{path}, line {line + 2}: a relation is > (the first has more) or = (as much), not {column.iloc[line]!r}."
+        )
 
 
 def _read(path: Path, reader: Callable[[Path], T]) -> T:

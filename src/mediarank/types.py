@@ -65,11 +65,42 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "concepts": ("item", "concept", "relevant"),
     "events": ("clip", "event", "relevant"),
     "orderings": ("attribute", "target", "strength"),
-    "splits": ("item", "role"),
+    "pairs": ("attribute", "first", "second", "relation"),
+    "groups": ("item", "group"),
+    "queries": ("item",),
+    "splits": ("item", "role", "fold"),
 }
-"""Each label table and its columns. `target` of an ordering is a class or an item."""
+"""Each label table and its columns.
 
-ITEM_COLUMN: Final[Mapping[str, str]] = {t: c[0] for t, c in LABEL_TABLES.items() if t != "orderings"}
+`target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
+Items of one `group` never straddle a split. `queries` are the items that may be asked with; none means any. A split
+prescribes a role, a fold, or both; what it leaves open is empty.
+"""
+
+LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "classes": ("item",),
+    "keywords": ("item", "keyword"),
+    "concepts": ("item", "concept"),
+    "events": ("clip", "event"),
+    "orderings": ("attribute", "target"),
+    "pairs": ("attribute", "first", "second"),
+    "groups": ("item", "group"),
+    "queries": ("item",),
+    "splits": ("item",),
+}
+"""What a row speaks of: rows with the same key and other values contradict each other."""
+
+LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: columns[:1] for name, columns in LABEL_TABLES.items()},
+    "orderings": ("target",),
+    "pairs": ("first", "second"),
+}
+"""The columns that name items."""
+
+OPTIONAL_COLUMNS: Final = ("fold",)
+"""Empty where a table comes without them."""
+
+RELATIONS: Final = (">", "=")
 
 
 @dataclass(frozen=True)
@@ -87,8 +118,11 @@ class Labels:
         full = {
             name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()
         }
-        for name, table in full.items():
-            require_columns(table, LABEL_TABLES[name], f"labels/{name}.csv")
+        for name, columns in LABEL_TABLES.items():
+            full[name] = full[name].assign(
+                **{c: "" for c in columns if c in OPTIONAL_COLUMNS and c not in full[name].columns}
+            )
+            require_columns(full[name], columns, f"labels/{name}.csv")
         object.__setattr__(self, "tables", full)
 
     def __getitem__(self, name: str) -> pd.DataFrame:
@@ -99,17 +133,19 @@ class Labels:
         """item -> class"""
         return dict(zip(self["classes"]["item"], self["classes"]["class"], strict=True))
 
+    def queries_among(self, items: Iterable[str]) -> list[str]:
+        """Those of `items` that may be asked with: all of them, unless the source names its queries."""
+        named = set(self["queries"]["item"])
+        return [item for item in items if not named or item in named]
+
     def restricted_to(self, items: Iterable[str]) -> Labels:
         """Only what is said of `items`; orderings of classes stay."""
         known = set(items)
         classes = set(self["classes"]["class"])
-        kept = {
-            name: table[table[ITEM_COLUMN[name]].isin(known)].reset_index(drop=True)
-            for name, table in self.tables.items()
-            if name in ITEM_COLUMN
-        }
-        orderings = self["orderings"]
-        kept["orderings"] = orderings[orderings["target"].isin(known | classes)].reset_index(drop=True)
+        kept = {}
+        for name, table in self.tables.items():
+            allowed = known | classes if name == "orderings" else known
+            kept[name] = table[table[list(LABEL_ITEMS[name])].isin(allowed).all(axis=1)].reset_index(drop=True)
         return Labels(kept)
 
 

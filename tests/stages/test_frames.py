@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -87,6 +88,34 @@ def test_what_is_remembered_is_not_decoded_again(media: Path, tmp_path: Path, mo
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
     with pytest.raises(AssertionError, match="decoded twice"):
         working_copies(job(media, "1.png"), tmp_path / "x", FramesConfig(max_side=32), LIMITS, tmp_path / "cache")
+
+
+def test_ten_more_images_decode_ten_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process and a plain loop, so that decodes can be counted; the cache is what is looked at."""
+    folder, decoded = tmp_path / "media", []
+    folder.mkdir()
+
+    def add(first: int, count: int) -> None:
+        for k in range(first, first + count):
+            pixels = np.random.default_rng(k).integers(0, 255, (8, 8, 3), dtype=np.uint8)
+            cv2.imwrite(str(folder / f"{k:04d}.png"), pixels)
+
+    make = remembered.make_working_copies
+
+    def counted(item: str, *rest: Any) -> Any:
+        decoded.append(item)
+        return make(item, *rest)
+
+    monkeypatch.setattr(remembered, "make_working_copies", counted)
+    add(0, 100)
+    for path in sorted(folder.iterdir()):
+        working_copies(job(folder, path.name), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
+    assert len(decoded) == 100
+    decoded.clear()
+    add(100, 10)
+    for path in sorted(folder.iterdir()):
+        working_copies(job(folder, path.name), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
+    assert decoded == [f"{k:04d}.png" for k in range(100, 110)]
 
 
 def test_a_damaged_entry_is_made_again(media: Path, tmp_path: Path) -> None:

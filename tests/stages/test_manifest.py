@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import cv2
@@ -77,3 +78,70 @@ def test_labels_that_can_not_be_used_are_refused_with_their_line(media: Path) ->
 def test_an_empty_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="check collection"):
         build_manifest(tmp_path, Labels({}), ManifestConfig())
+
+
+def test_pairs_that_contradict_each_other_in_either_order_are_refused(media: Path) -> None:
+    pairs = [
+        ("open", "a.jpg", "b.png", ">"),
+        ("open", "b.png", "a.jpg", ">"),
+        ("wide", "a.jpg", "b.png", ">"),
+        ("wide", "a.jpg", "b.png", ">"),
+        ("blue", "a.jpg", "b.png", "="),
+        ("blue", "b.png", "a.jpg", "="),
+        ("warm", "a.jpg", "a.jpg", "="),
+        ("warm", "a.jpg", "empty.jpg", ">"),
+        ("warm", "gone.jpg", "a.jpg", ">"),
+    ]
+    table = pd.DataFrame(pairs, columns=["attribute", "first", "second", "relation"])
+    _, kept, quarantine = build_manifest(media, Labels({"pairs": table}), ManifestConfig())
+    assert kept["pairs"].to_numpy().tolist() == [list(pairs[2]), list(pairs[4])]
+    refused = quarantine[quarantine["what"] == "label"]
+    contradiction = "contradicts another row of the same attribute and first and second"
+    assert list(zip(refused["source"], refused["item_id"], refused["reason"], strict=True)) == [
+        ("labels/pairs.csv line 2", "a.jpg and b.png", contradiction),
+        ("labels/pairs.csv line 3", "b.png and a.jpg", contradiction),
+        ("labels/pairs.csv line 5", "a.jpg and b.png", "repeats an earlier row"),
+        ("labels/pairs.csv line 7", "b.png and a.jpg", "repeats an earlier row"),
+        ("labels/pairs.csv line 8", "a.jpg and a.jpg", "compares an item with itself"),
+        ("labels/pairs.csv line 9", "a.jpg and empty.jpg", "speaks of a quarantined item"),
+        ("labels/pairs.csv line 10", "gone.jpg and a.jpg", "speaks of an item that is not in the collection"),
+    ]
+
+
+def test_the_sources_groups_are_joined_with_identical_files(media: Path) -> None:
+    said = pd.DataFrame({"item": ["deep/twin.jpg", "b.png", "empty.jpg", "gone.jpg"], "group": ["g", "g", "h", "h"]})
+    manifest, kept, _ = build_manifest(media, Labels({"groups": said}), ManifestConfig())
+    group = manifest.table.set_index("item_id")["group_id"]
+    # a.jpg and its twin are the same bytes, the twin and b.png are one group.
+    assert group.to_dict() == {
+        "a.jpg": "a.jpg",
+        "b.png": "a.jpg",
+        "deep/twin.jpg": "a.jpg",
+        "empty.jpg": "empty.jpg",
+        "talk.mp4": "talk.mp4",
+    }
+    assert len(kept["groups"]) == 2
+
+
+def test_an_item_that_is_said_to_be_in_two_groups_joins_them(media: Path) -> None:
+    said = pd.DataFrame({"item": ["b.png", "b.png", "talk.mp4", "empty.jpg"], "group": ["g", "h", "g", "h"]})
+    manifest, _, _ = build_manifest(media, Labels({"groups": said}), ManifestConfig())
+    group = manifest.table.set_index("item_id")["group_id"]
+    assert group["b.png"] == group["talk.mp4"] == group["empty.jpg"] == "b.png"
+
+
+def test_names_that_no_table_can_hold_are_quarantined_under_an_escaped_one(media: Path) -> None:
+    (media / os.fsdecode(b"caf\xe9.jpg")).write_bytes((media / "a.jpg").read_bytes())
+    manifest, _, quarantine = build_manifest(media, Labels({}), ManifestConfig())
+    row = quarantine.set_index("item_id").loc["caf%E9.jpg"]
+    assert row["reason"].startswith("Its name is not UTF-8")
+    assert "caf%E9.jpg" in set(manifest.quarantined["item_id"])
+
+
+def test_a_link_to_an_original_is_as_good_as_the_original(media: Path, tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    linked.mkdir()
+    (linked / "a.jpg").symlink_to(media / "a.jpg")
+    (linked / "gone.jpg").symlink_to(media / "gone.jpg")
+    manifest, _, _ = build_manifest(linked, Labels({}), ManifestConfig())
+    assert manifest.table[["item_id", "status", "width"]].to_numpy().tolist() == [["a.jpg", "ok", 40]]

@@ -83,9 +83,10 @@ def test_the_seed_decides_and_the_order_of_rows_does_not() -> None:
 
 def test_the_sources_own_split_is_kept() -> None:
     prescribed = pd.DataFrame({"item": ["i0000", "i0001", "i0002"], "role": ["base", "test", "base"]})
-    config = SplitsConfig(protocol="source")
+    config = SplitsConfig(protocol="source", image=Shares(1, 0, 0, 0))
     roles, _ = assign_roles(collection(3), Labels({"splits": prescribed}), config)
     assert roles.items("base") == ["i0000", "i0002"]
+    assert roles.items("test") == ["i0001"]
     with pytest.raises(DataError, match="says nothing of 1 items, such as i0003"):
         assign_roles(collection(4), Labels({"splits": prescribed}), config)
     with pytest.raises(DataError, match="prescribes no split"):
@@ -94,12 +95,95 @@ def test_the_sources_own_split_is_kept() -> None:
         assign_roles(collection(3), Labels({"splits": prescribed.assign(role="train")}), config)
 
 
-def test_a_group_that_the_source_tears_apart_goes_to_the_test_side() -> None:
+def test_a_group_that_the_source_tears_apart_goes_to_the_test_side_and_that_is_said() -> None:
     prescribed = pd.DataFrame({"item": ["i0000", "i0001"], "role": ["base", "test"]})
-    roles, _ = assign_roles(
+    roles, warnings = assign_roles(
         collection(2, groups=["g", "g"]), Labels({"splits": prescribed}), SplitsConfig(protocol="source")
     )
     assert roles.items("test") == ["i0000", "i0001"]
+    assert "1 items, such as i0000, got another role than the source prescribes" in warnings[0]
+
+
+def test_a_training_part_that_the_source_does_not_divide_is_dealt_by_the_shares() -> None:
+    ids = list(collection(100)["item_id"])
+    undivided = pd.DataFrame({"item": ids, "role": ["base"] * 70 + ["test"] * 30})
+    roles, _ = assign_roles(
+        collection(100),
+        Labels({"splits": undivided}),
+        SplitsConfig(protocol="source", image=Shares(0.4, 0.2, 0.1, 0.3)),
+    )
+    assert roles.items("test") == ids[70:]
+    assert [len(roles.items(role)) for role in ROLES] == [40, 20, 10, 30]
+    divided = undivided.assign(role=["base"] * 60 + ["rank"] * 10 + ["test"] * 30)
+    roles, _ = assign_roles(collection(100), Labels({"splits": divided}), SplitsConfig(protocol="source"))
+    assert [len(roles.items(role)) for role in ROLES] == [60, 10, 0, 30]
+
+
+def prescribed_folds(count: int, names: str) -> Labels:
+    ids = list(collection(count)["item_id"])
+    return Labels(
+        {"splits": pd.DataFrame({"item": ids, "role": "", "fold": [names[k % len(names)] for k in range(count)]})}
+    )
+
+
+def test_the_sources_own_folds_are_kept_and_take_turns_as_test() -> None:
+    labels = prescribed_folds(50, "12345")
+    for turn in range(5):
+        roles, warnings = assign_roles(collection(50), labels, SplitsConfig(protocol="folds", test_fold=turn))
+        assert roles.table["fold"].tolist() == [k % 5 for k in range(50)]
+        role = roles.table["role"].to_numpy()
+        assert set(role[turn::5]) == {"test"}
+        assert set(role[(turn + 1) % 5 :: 5]) == {"valid"}
+        assert [int((role == r).sum()) for r in ROLES] == [21, 9, 10, 10]  # 0.5 to 0.2 of thirty
+        assert not warnings
+
+
+def test_folds_are_dealt_where_the_source_names_none() -> None:
+    roles, _ = assign_roles(collection(50), Labels({}), SplitsConfig(protocol="folds", test_fold=4))
+    assert set(roles.table.loc[roles.table["role"] == "test", "fold"]) == {4}
+    assert set(roles.table.loc[roles.table["role"] == "valid", "fold"]) == {0}
+
+
+def test_a_group_is_in_the_fold_that_most_of_it_is_in() -> None:
+    labels = prescribed_folds(6, "122333")
+    roles, warnings = assign_roles(collection(6, groups=["g", "g", "g", "h", "i", "j"]), labels, SplitsConfig())
+    assert roles.table["fold"].tolist() == [1, 1, 1, 2, 2, 2]
+    assert "got another fold" in warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("names", "fold", "message"),
+    [("123", 3, "test_fold is 3, but there are the folds 0 to 2"), ("12", 0, "needs 3 folds or more.*found 2")],
+)
+def test_folds_that_can_not_take_turns(names: str, fold: int, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        assign_roles(collection(12), prescribed_folds(12, names), SplitsConfig(protocol="folds", test_fold=fold))
+
+
+def test_a_group_of_mixed_kinds_stays_together() -> None:
+    items = collection(40, groups=[f"g{k // 2}" for k in range(40)]).assign(kind=["clip", "image"] * 20)
+    roles, _ = assign_roles(items, Labels({}), SplitsConfig(image=EVEN, clip=EVEN))
+    assert (roles.table.groupby("group_id")["role"].nunique() == 1).all()
+
+
+def test_more_clips_change_nothing_for_images() -> None:
+    images = collection(30)
+    clips = collection(7).assign(kind="clip", item_id=[f"c{k}" for k in range(7)], group_id=[f"c{k}" for k in range(7)])
+    alone, _ = assign_roles(images, Labels({}), SplitsConfig())
+    together, _ = assign_roles(pd.concat([images, clips]), Labels({}), SplitsConfig())
+    assert together.table[together.table["item_id"].str.startswith("i")].reset_index(drop=True).equals(alone.table)
+
+
+@pytest.mark.parametrize("count", [4, 5, 6, 7])
+def test_a_concept_with_a_positive_for_each_role_is_in_each(count: int) -> None:
+    labels = Labels({"concepts": concept("boat", [f"i{k:04d}" for k in range(count)])})
+    for seed in range(5):
+        roles, warnings = assign_roles(
+            collection(200), labels, SplitsConfig(image=Shares(0.4, 0.2, 0.1, 0.3), seed=seed)
+        )
+        where = roles.table.set_index("item_id")["role"]
+        assert set(where[labels["concepts"]["item"]]) == set(ROLES)
+        assert not warnings
 
 
 def test_an_empty_collection_is_an_error() -> None:

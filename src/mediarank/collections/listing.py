@@ -1,9 +1,8 @@
-"""What a source offers: files by item id, and labels. Linking them into `data/raw` is the same for every source."""
+"""What a source offers: files by item id, labels, and what is worth telling. And what an item id may be."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -13,10 +12,14 @@ from mediarank.types import DataError, Labels
 
 @dataclass(frozen=True)
 class Listing:
-    """files : item id (a relative path with forward slashes) -> the original; labels : what is said of them"""
+    """files : item id (a relative path with forward slashes) -> the original
+    labels : what is said of the items
+    notes : what the user should know of what was found or left out, a sentence each
+    """
 
     files: Mapping[str, Path]
     labels: Labels
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for item in self.files:
@@ -24,19 +27,35 @@ class Listing:
 
 
 def require_safe(item_id: str) -> None:
-    """Refuse an item id that could name a file outside its folder."""
+    """Refuse an item id that could name a file outside its folder, or that no table can hold."""
     path = PurePosixPath(item_id)
-    if not item_id or path.is_absolute() or ".." in path.parts or "\0" in item_id or "\\" in item_id:
-        raise DataError(f"{item_id!r} can't be an item id: it must be a relative path that stays in its folder.")
+    if not item_id or path.is_absolute() or ".." in path.parts or escaped(item_id) != item_id:
+        raise DataError(
+            f"{item_id!r} can't be an item id: it must be a relative path that stays in its folder, in UTF-8, without "
+            "backslashes and control characters."
+        )
 
 
-def link_into(listing: Listing, folder: Path) -> None:
-    """Hard-link each original below `folder`, or copy it where the file system can't link."""
-    for item, original in listing.files.items():
-        target = folder / item
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source = original.resolve()
-        try:
-            os.link(source, target)
-        except OSError:
-            shutil.copyfile(source, target)
+def escaped(name: str) -> str:
+    """A path that any table and file system can hold; only what needs it is changed.
+
+    Bytes that are no UTF-8, backslashes, control characters and what would look like a drive become %XX.
+
+    >>> escaped("caf\\udce9/a b.jpg")
+    'caf%E9/a b.jpg'
+    """
+    plain = "".join(c if _is_plain(c) else _percent(c) for c in name)
+    return plain.replace(":", "%3A", 1) if plain[1:2] == ":" else plain
+
+
+def _is_plain(character: str) -> bool:
+    return character != "\\" and unicodedata.category(character) not in ("Cc", "Cs")
+
+
+def _percent(character: str) -> str:
+    # surrogateescape gives back the bytes that a file name had; other lone surrogates have no bytes of their own.
+    try:
+        code = character.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        code = character.encode("utf-8", "surrogatepass")
+    return "".join(f"%{byte:02X}" for byte in code)

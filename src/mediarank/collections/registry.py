@@ -1,24 +1,68 @@
-"""The known sources, and the configuration that chooses one."""
+"""The known sources, how one is recognised, and the configuration that chooses it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final, Protocol
 
-from mediarank.collections import demo
-from mediarank.collections.demo import DemoConfig
-from mediarank.collections.listing import Listing, link_into
+from mediarank.collections import (
+    caltech101,
+    corel5k,
+    esc50,
+    espgame,
+    folder,
+    holidays,
+    iaprtc12,
+    keyframes,
+    osr,
+    pubfig,
+    zap50k,
+)
+from mediarank.collections.demo.plan import DemoConfig
+from mediarank.collections.linking import link_into
+from mediarank.collections.listing import Listing
 from mediarank.types import ConfigError, Labels
 
-COLLECTIONS: Mapping[str, Callable[[Path], Listing]] = {}
-"""Sources that read a folder, by name; `demo` is the one that needs none."""
+AUTO: Final = "auto"
+DEMO: Final = ("demo", "A collection that is drawn, filmed and synthesised here, with labels known by construction.")
+
+
+class Source(Protocol):
+    """A module that reads one layout; the first line of its docstring says what it is."""
+
+    __doc__: str | None
+
+    def recognises(self, folder: Path) -> bool:
+        """Whether the folder has this layout, from a look at its files' names."""
+
+    def read(self, folder: Path) -> Listing:
+        """The items and labels; a missing file is an error that says what is expected."""
+
+
+COLLECTIONS: Final[Mapping[str, Source]] = {
+    "osr": osr,
+    "pubfig": pubfig,
+    "zap50k": zap50k,
+    "corel5k": corel5k,
+    "espgame": espgame,
+    "iaprtc12": iaprtc12,
+    "caltech101": caltech101,
+    "esc50": esc50,
+    "keyframes": keyframes,
+    "holidays": holidays,
+    "folder": folder,
+}
+"""Sources that read a folder, in the order in which they are tried: `folder` takes what no other knows."""
 
 
 @dataclass(frozen=True)
 class CollectionConfig:
-    """source : `demo`, or a name in COLLECTIONS; path : the source's folder (for the demo, its generator's code)"""
+    """source : `demo`, a name in COLLECTIONS, or `auto` to recognise it
+    path : the source's folder (for the demo, its generator's code)
+    """
 
     source: str = "demo"
     path: str = "src/mediarank/collections/demo"
@@ -26,15 +70,49 @@ class CollectionConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
+def describe() -> list[tuple[str, str]]:
+    """(name, what it is in a line) of every source."""
+    return [DEMO, *((name, (source.__doc__ or "").partition("\n")[0]) for name, source in COLLECTIONS.items())]
+
+
+def recognise(folder: Path) -> str:
+    """The name of the source whose layout the folder has."""
+    _require_folder(folder)
+    for name, source in COLLECTIONS.items():
+        if source.recognises(folder):
+            return name
+    raise ConfigError(f"{folder} holds no image, clip or sound; see docs/collections.md for the layouts known here.")
+
+
+def open_collection(folder: Path, source: str | None = None) -> Listing:
+    """The items and labels of a folder, of the source that is named or recognised."""
+    _require_folder(folder)
+    name = source if source not in (None, AUTO) else recognise(folder)
+    if name not in COLLECTIONS:
+        known = ", ".join((DEMO[0], AUTO, *COLLECTIONS))
+        raise ConfigError(f"collection.source {name!r} is unknown; known are {known}.")
+    return COLLECTIONS[name].read(folder)
+
+
 def collect(config: CollectionConfig, media: Path) -> Labels:
     """Put the collection's media below `media`, which is empty, and return its labels."""
-    if config.source == "demo":
+    if config.source == DEMO[0]:
+        from mediarank.collections import demo  # draws, films and makes sounds: slow to import
+
         return demo.generate(config.demo, media)
-    if config.source not in COLLECTIONS:
-        raise ConfigError(f"collection.source {config.source!r} is unknown; known are demo, {', '.join(COLLECTIONS)}.")
-    folder = Path(config.path)
-    if not folder.is_dir():
-        raise ConfigError(f"collection.path {config.path!r} is not a folder.")
-    listing = COLLECTIONS[config.source](folder)
-    link_into(listing, media)
+    source = Path(config.path)
+    _require_folder(source)
+    if media.resolve().is_relative_to(source.resolve()):
+        raise ConfigError(
+            f"collection.path {config.path!r} holds this project's own data folder; name the folder of your media."
+        )
+    listing = open_collection(source, config.source)
+    for note in listing.notes:
+        print(f"note: {note}", file=sys.stderr)
+    link_into(listing.files, media)
     return listing.labels
+
+
+def _require_folder(path: Path) -> None:
+    if not path.is_dir():
+        raise ConfigError(f"collection.path {str(path)!r} is not a folder.")

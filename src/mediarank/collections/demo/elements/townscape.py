@@ -1,28 +1,50 @@
-"""Pieces of towns that several scenes share: facades with windows, people, street lamps, signs, benches."""
+"""Pieces of towns: facades with windows, towers, people, street lamps, signs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from mediarank.collections.demo.canvas import Canvas
-from mediarank.collections.demo.light import Colour, times, vary
-from mediarank.collections.demo.pen import Pen
-from mediarank.collections.demo.scenery import pick
+from mediarank.collections.demo.paint.canvas import Canvas
+from mediarank.collections.demo.paint.light import Colour, pick, times, vary
+from mediarank.collections.demo.paint.pen import Pen
 from mediarank.types import Floats
 
 WALLS: tuple[Colour, ...] = (
-    (0.62, 0.36, 0.28), (0.80, 0.72, 0.58), (0.66, 0.64, 0.60), (0.50, 0.48, 0.48), (0.86, 0.82, 0.74),
-    (0.72, 0.54, 0.36), (0.58, 0.66, 0.70), (0.84, 0.62, 0.52),
-)  # fmt: skip
+    (0.62, 0.36, 0.28),
+    (0.80, 0.72, 0.58),
+    (0.66, 0.64, 0.60),
+    (0.50, 0.48, 0.48),
+    (0.86, 0.82, 0.74),
+    (0.72, 0.54, 0.36),
+    (0.58, 0.66, 0.70),
+    (0.84, 0.62, 0.52),
+)
+
+
 TOWERS: tuple[Colour, ...] = (
-    (0.44, 0.50, 0.56), (0.36, 0.38, 0.42), (0.62, 0.60, 0.56), (0.52, 0.44, 0.40), (0.28, 0.36, 0.44),
+    (0.44, 0.50, 0.56),
+    (0.36, 0.38, 0.42),
+    (0.62, 0.60, 0.56),
+    (0.52, 0.44, 0.40),
+    (0.28, 0.36, 0.44),
     (0.70, 0.68, 0.66),
-)  # fmt: skip
+)
+
+
 CLOTHES: tuple[Colour, ...] = (
-    (0.70, 0.18, 0.18), (0.18, 0.26, 0.48), (0.20, 0.20, 0.22), (0.86, 0.84, 0.80), (0.80, 0.60, 0.20),
+    (0.70, 0.18, 0.18),
+    (0.18, 0.26, 0.48),
+    (0.20, 0.20, 0.22),
+    (0.86, 0.84, 0.80),
+    (0.80, 0.60, 0.20),
     (0.24, 0.44, 0.32),
-)  # fmt: skip
+)
+
+
 LAMPLIGHT: Colour = (1.0, 0.84, 0.52)
+
+
+ASPHALT: Colour = (0.30, 0.30, 0.31)
 
 
 def facade(canvas: Canvas, floors: int, bays: int, wall: Colour, *, pane: float = 0.5, cell: int = 12) -> Floats:
@@ -35,14 +57,14 @@ def facade(canvas: Canvas, floors: int, bays: int, wall: Colour, *, pane: float 
     column, row = (centred < pane).astype(np.float32), (centred < min(0.95, pane + 0.15)).astype(np.float32)
     mask = np.tile(np.outer(row, column), (floors, bays))[:, :, None]
     shine = rng.uniform(0.35, 1.0, (floors, bays, 1)).astype(np.float32)
-    glass = canvas.lit((0.24, 0.30, 0.36)) * (0.6 + 0.5 * shine)
+    glass = canvas.lit((0.24, 0.30, 0.36)).reshape(3) * (0.6 + 0.5 * shine)
     glass = glass + 0.22 * shine**4 * np.asarray(light.horizon, np.float32)
     burning = (rng.random((floors, bays, 1)) < light.lamps * rng.uniform(0.25, 0.65)).astype(np.float32)
     glass = glass + (np.asarray(LAMPLIGHT, np.float32) * (0.55 + 0.45 * shine) - glass) * burning
     windows = glass.repeat(cell, axis=0).repeat(cell, axis=1)
     courses = 1.0 + 0.05 * rng.standard_normal((floors * cell, 1, 1), dtype=np.float32)
     wear = 1.0 + 0.04 * rng.standard_normal((floors * cell, bays * cell, 1), dtype=np.float32)
-    bricks = canvas.lit(wall) * courses * wear
+    bricks = canvas.lit(wall).reshape(3) * courses * wear
     return np.asarray(bricks + (windows - bricks) * mask, np.float32)
 
 
@@ -64,9 +86,15 @@ def tower(canvas: Canvas, left: float, base: float, wide: float, tall: float, *,
         canvas.polygon([(left, top), (middle, top - 0.5 * wide), (left + wide, top)], times(wall, 0.8), depth=depth)
     elif crown < 0.4:
         canvas.polygon(
-            [(left + 0.2 * wide, top + 1), (left + 0.2 * wide, top - 0.2 * wide), (left + 0.8 * wide, top - 0.2 * wide),
-             (left + 0.8 * wide, top + 1)], times(wall, 0.9), depth=depth,
-        )  # fmt: skip
+            [
+                (left + 0.2 * wide, top + 1),
+                (left + 0.2 * wide, top - 0.2 * wide),
+                (left + 0.8 * wide, top - 0.2 * wide),
+                (left + 0.8 * wide, top + 1),
+            ],
+            times(wall, 0.9),
+            depth=depth,
+        )
     elif crown < 0.55:
         canvas.line((middle, top), (middle, top - 0.9 * wide), max(1.0, 0.05 * wide), (0.3, 0.3, 0.32), depth=depth)
 
@@ -87,7 +115,7 @@ def street_lamp(pen: Pen) -> None:
     pen.line((0, 0.95), (0.18, 0.98), 0.025, pole)
     lit = pen.canvas.light.lamps
     if lit > 0.2:
-        pen.ellipse(0.18, 0.94, 0.2, 0.2, LAMPLIGHT, glow=True, opacity=0.16 * lit)
+        pen.halo(0.18, 0.94, 0.25, LAMPLIGHT, 0.7 * lit)
         pen.ellipse(0.18, 0.95, 0.07, 0.05, (1.0, 0.94, 0.78), glow=True)
     else:
         pen.ellipse(0.18, 0.96, 0.06, 0.03, (0.8, 0.8, 0.78))

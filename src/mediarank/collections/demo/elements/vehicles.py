@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
-from mediarank.collections.demo.light import Colour, mix, times, vary
-from mediarank.collections.demo.pen import Pen
-from mediarank.collections.demo.scenery import pick
+from mediarank.collections.demo.paint.light import Colour, mix, pick, times, vary
+from mediarank.collections.demo.paint.pen import Pen
 
 PAINTS: tuple[Colour, ...] = (
-    (0.75, 0.12, 0.12), (0.85, 0.85, 0.86), (0.14, 0.16, 0.20), (0.16, 0.30, 0.60), (0.55, 0.57, 0.60),
-    (0.86, 0.70, 0.16), (0.16, 0.42, 0.30),
-)  # fmt: skip
+    (0.75, 0.12, 0.12),
+    (0.85, 0.85, 0.86),
+    (0.14, 0.16, 0.20),
+    (0.16, 0.30, 0.60),
+    (0.55, 0.57, 0.60),
+    (0.86, 0.70, 0.16),
+    (0.16, 0.42, 0.30),
+)
+
+
 GLASS: Colour = (0.20, 0.27, 0.33)
+
+
 RUBBER: Colour = (0.07, 0.07, 0.08)
 
 
@@ -26,7 +36,7 @@ def lamps(pen: Pen, spots: list[tuple[float, float]], colour: Colour, radius: fl
     lit = pen.canvas.light.lamps
     for x, y in spots:
         if lit > 0.2:
-            pen.ellipse(x, y, radius * 2.6, radius * 2.2, colour, glow=True, opacity=0.25 * lit)
+            pen.halo(x, y, radius * 2.5, colour, 0.6 * lit)
         pen.ellipse(x, y, radius, radius * 0.8, mix(times(colour, 0.7), colour, lit), glow=lit > 0.5)
 
 
@@ -60,9 +70,7 @@ def car_beside(pen: Pen, paint: Colour | None = None) -> None:
 def van(pen: Pen, paint: Colour = (0.92, 0.92, 0.92), stripe: Colour = (0.80, 0.15, 0.15)) -> None:
     """A delivery van from its side, about 2.1 long."""
     pen.shadow(1.0)
-    pen.polygon(
-        [(-1.05, 0.16), (1.05, 0.16), (1.06, 0.5), (0.85, 0.62), (0.68, 1.0), (-1.0, 1.0)], paint, rounded=0.3
-    )  # fmt: skip
+    pen.polygon([(-1.05, 0.16), (1.05, 0.16), (1.06, 0.5), (0.85, 0.62), (0.68, 1.0), (-1.0, 1.0)], paint, rounded=0.3)
     pen.polygon([(0.45, 0.6), (0.45, 0.92), (0.65, 0.92), (0.8, 0.6)], GLASS)
     pen.box(-1.0, 0.42, 0.95, 0.52, stripe)
     wheel(pen, -0.65, 0.19)
@@ -136,13 +144,19 @@ def bicycle(pen: Pen) -> None:
     for x in (-0.55, 0.55):
         turn = np.linspace(0, 2 * np.pi, 21)
         rim = [(x + 0.4 * np.cos(t), 0.4 + 0.4 * np.sin(t)) for t in turn]
-        for a, b in zip(rim[:-1], rim[1:], strict=True):
+        for a, b in itertools.pairwise(rim):
             pen.line(a, b, 0.05, RUBBER)
         for spoke in range(4):
             c, s = 0.38 * np.cos(spoke * np.pi / 4), 0.38 * np.sin(spoke * np.pi / 4)
             pen.line((x - c, 0.4 - s), (x + c, 0.4 + s), 0.012, (0.6, 0.6, 0.6))
-    bars = [((-0.55, 0.4), (-0.2, 0.85)), ((-0.2, 0.85), (0.35, 0.85)), ((0.35, 0.85), (0.0, 0.4)),
-            ((0.0, 0.4), (-0.55, 0.4)), ((0.0, 0.4), (-0.25, 0.95)), ((0.55, 0.4), (0.33, 1.0))]  # fmt: skip
+    bars = [
+        ((-0.55, 0.4), (-0.2, 0.85)),
+        ((-0.2, 0.85), (0.35, 0.85)),
+        ((0.35, 0.85), (0.0, 0.4)),
+        ((0.0, 0.4), (-0.55, 0.4)),
+        ((0.0, 0.4), (-0.25, 0.95)),
+        ((0.55, 0.4), (0.33, 1.0)),
+    ]
     for start, end in bars:
         pen.line(start, end, 0.06, frame)
     pen.line((-0.4, 0.97), (-0.12, 0.97), 0.08, RUBBER)

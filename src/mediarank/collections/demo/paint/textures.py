@@ -10,8 +10,6 @@ import numpy as np
 
 from mediarank.types import Floats
 
-TILE = 192
-
 
 def fractal(
     rng: np.random.Generator, height: int, width: int, *, cells: float = 4, octaves: int = 4, stretch: float = 1.0
@@ -29,23 +27,25 @@ def fractal(
         grid = rng.standard_normal(
             (max(2, round(rows)), max(2, round(rows * width / height / stretch))), dtype=np.float32
         )
-        total += cv2.resize(grid, (width, height), interpolation=cv2.INTER_CUBIC) * np.float32(0.5**octave)
-    return np.asarray(total / (total.std() + 1e-6), dtype=np.float32)
+        # Where cells are a few pixels wide, nobody can tell straight from curved interpolation.
+        method = cv2.INTER_CUBIC if rows * 8 < height else cv2.INTER_LINEAR
+        grid *= np.float32(1.25 * 0.5**octave)
+        total += cv2.resize(grid, (width, height), interpolation=method)
+    return total
 
 
 def receding(
-    rng: np.random.Generator, height: int, width: int, *, grain: float = 1.0, stretch: float = 1.0, centre: float = 0.5
+    tile: Floats, height: int, width: int, *, grain: float = 1.0, stretch: float = 1.0, centre: float = 0.5
 ) -> Floats:
-    """Noise on a level plane seen from above it: row 0 is the horizon, where the texture fades into the distance.
+    """A tile of noise, mirrored on and on, on a level plane: row 0 is the horizon, where the texture fades away.
 
     grain : texture pixels for a picture pixel at the lower edge; stretch : how many times wider than long a cell is
     centre : column of the vanishing point, as a share of the width
     """
-    tile = fractal(rng, TILE, TILE, cells=12, octaves=4)
     row = np.arange(1, height + 1, dtype=np.float32)[:, None]
     distance = height / row
     column = np.arange(width, dtype=np.float32)[None, :] - centre * width
-    across = column * distance * (grain / stretch) + TILE / 2
+    across = column * distance * (grain / stretch)
     along = np.repeat(distance * (grain * height * 1.3), width, axis=1)
     plane = cv2.remap(tile, across.astype(np.float32), along, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REFLECT)
     return np.asarray(plane * np.minimum(1.0, 3.0 * row / height), dtype=np.float32)

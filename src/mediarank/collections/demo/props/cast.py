@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mediarank.collections.demo.canvas import Canvas
-from mediarank.collections.demo.pen import Pen
+from mediarank.collections.demo.paint.canvas import Canvas
+from mediarank.collections.demo.paint.pen import Pen
 
 Range = tuple[float, float]
 
@@ -29,6 +29,8 @@ class Prop:
 
 
 class Cast:
+    """Who is still to be drawn."""
+
     def __init__(self, props: Sequence[Prop] = ()) -> None:
         self.waiting = list(props)
 
@@ -46,15 +48,22 @@ class Cast:
         entering = [prop for prop in self.waiting if prop.zone == zone]
         self.waiting = [prop for prop in self.waiting if prop.zone != zone]
         for prop, nearness in zip(entering, np.sort(rng.random(len(entering))).tolist(), strict=True):
+            foot = (y[0] + (y[1] - y[0]) * nearness) * canvas.height
             scale = prop.tall * canvas.unit * (grow[0] + (grow[1] - grow[0]) * nearness)
+            scale *= float(np.exp(rng.uniform(-0.45, 0.45)))
+            # The upper end stays in the picture: what flies is put lower, what stands is made smaller.
+            if zone == "sky":
+                foot = max(foot, 0.8 * scale)
+            else:
+                scale = min(scale, 0.9 * foot)
             pen = Pen(
                 canvas,
-                float(rng.uniform(*x)) * canvas.width,
-                (y[0] + (y[1] - y[0]) * nearness) * canvas.height,
-                scale * float(np.exp(rng.uniform(-0.45, 0.45))),
-                depth[0] + (depth[1] - depth[0]) * nearness,
-                float(rng.normal(0, prop.tilt)) if prop.tilt else 0.0,
-                bool(rng.random() < 0.5),
+                x=float(rng.uniform(*x)) * canvas.width,
+                y=foot,
+                scale=scale,
+                depth=depth[0] + (depth[1] - depth[0]) * nearness,
+                angle=float(rng.normal(0, prop.tilt)),
+                mirror=bool(rng.random() < 0.5),
             )
             prop.draw(pen)
             canvas.say(prop.word)

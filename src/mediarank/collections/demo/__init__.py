@@ -1,0 +1,31 @@
+"""The demo collection: drawn scenes and filmed events with all five kinds of labels, generated from one seed.
+
+`plan.py` decides what is in every item, `pictures.py` and `clips.py` make one item each, `production.py` makes them
+all and writes the labels. What is drawn is in layers, each built on those before: `paint/` (textures, light, canvas,
+pen, camera), `elements/` (land, trees, town, vehicles, furniture), `props/` (what concepts are about, and its
+look-alikes), `scenes/` (one a class); in clips, also sprites, actions and sounds. The tables that decide what the
+labels mean are `vocabulary.py`, `events.py` and `damaged.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mediarank.collections.demo.damaged import DAMAGED, MISSING
+from mediarank.collections.demo.events import EVENTS
+from mediarank.collections.demo.plan import DemoConfig
+from mediarank.collections.demo.vocabulary import ATTRIBUTES, CLASSES, CONCEPTS
+from mediarank.types import Labels
+
+__all__ = ["ATTRIBUTES", "CLASSES", "CONCEPTS", "DAMAGED", "EVENTS", "MISSING", "DemoConfig", "generate"]
+
+
+def generate(config: DemoConfig, media: Path) -> Labels:
+    """Write all pictures and clips below the folder `media`, and return what is to be said of them.
+
+    The same configuration always gives the same bytes, however many processes share the work.
+    """
+    # Imported here, since whoever only reads the configuration should not wait for OpenCV and PyAV.
+    from mediarank.collections.demo.production import produce
+
+    return produce(config, media)

@@ -1,0 +1,1 @@
+"""What scenes are put together from: land, trees, town, vehicles, furniture."""

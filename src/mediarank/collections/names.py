@@ -1,0 +1,48 @@
+"""Which item does a label file mean? Sources write names in many ways: this finds the item behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from mediarank.collections.listing import escaped
+from mediarank.collections.tree import same_name
+
+
+class Names:
+    """Items by the names that label files use for them."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self._exact = {same_name(item): item for item in items}
+        self._by_name: dict[str, list[str]] = {}
+        for item in self._exact.values():
+            path = PurePosixPath(same_name(item))
+            for name in {path.name, path.stem}:
+                self._by_name.setdefault(name, []).append(item)
+
+    def __contains__(self, item: object) -> bool:
+        return isinstance(item, str) and same_name(item) in self._exact
+
+    def item(self, text: str) -> str:
+        """The item that `text` means, or `text` itself, tidied, if it means none or more than one.
+
+        It may be a path from the collection's folder, the end of such a path, a bare file name, or any of these
+        without the extension; with backslashes or a leading `./`.
+        """
+        path = PurePosixPath(text.strip().replace("\\", "/"))
+        wanted = same_name(path.as_posix()).lstrip("/")
+        if wanted in self._exact:
+            return self._exact[wanted]
+        tail = PurePosixPath(wanted).parts
+        found = {item for item in self._by_name.get(PurePosixPath(wanted).name, ()) if _ends_with(item, tail)}
+        return found.pop() if len(found) == 1 else escaped(wanted)
+
+    def items(self, lines: Iterable[str]) -> list[str]:
+        return [self.item(line) for line in lines]
+
+
+def _ends_with(item: str, tail: tuple[str, ...]) -> bool:
+    """Whether the item's path ends in `tail`, with or without its extension."""
+    path = PurePosixPath(same_name(item))
+    parts = path.parts[-len(tail) :]
+    return parts == tail or (*parts[:-1], path.stem) == tail

@@ -1,0 +1,47 @@
+"""Dealing groups out: shares are kept, rare labels reach every part, nothing depends on more than the seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mediarank.collections.stratified import GroupTable, deal
+
+
+def table(groups: list[int], marks: dict[str, list[str]]) -> GroupTable:
+    return GroupTable.of([f"i{k}" for k in range(len(groups))], np.array(groups, dtype=np.intp), marks)
+
+
+def test_a_table_counts_items_and_labels_by_group() -> None:
+    made = table([5, 9, 5], {"i0": ["sea"], "i1": ["sky", "sea"], "i2": ["sea"]})
+    assert made.number.tolist() == [0, 1, 0]
+    assert made.weights.tolist() == [2, 1]
+    assert made.labels.tolist() == [[2, 0], [1, 1]]  # sea, sky
+
+
+def test_shares_are_of_items_not_of_groups() -> None:
+    parts = deal(table([0] * 50 + list(range(1, 51)), {}), np.array([0.5, 0.5]), np.random.default_rng(0))
+    assert (parts[1:] == 1 - parts[0]).sum() == 50
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 4), st.integers(0, 8), st.integers(0, 10_000))
+def test_a_label_reaches_as_many_parts_as_it_can(parts: int, bearers: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.full(parts, 0.3)) + 1e-3
+    dealt = deal(table(list(range(40)), {f"i{k}": ["rare"] for k in range(bearers)}), shares / shares.sum(), rng)
+    assert len(set(dealt[:bearers].tolist())) == min(parts, bearers)
+
+
+@pytest.mark.parametrize("labelled", [0, 6])
+def test_a_part_without_a_share_gets_nothing(labelled: int) -> None:
+    made = table(list(range(20)), {f"i{k}": ["sea"] for k in range(labelled)})
+    assert 1 not in deal(made, np.array([0.6, 0.0, 0.4]), np.random.default_rng(1))
+
+
+def test_the_seed_decides() -> None:
+    made = table(list(range(30)), {f"i{k}": ["sea"] for k in range(0, 30, 3)})
+    first, again, other = (deal(made, np.full(3, 1 / 3), np.random.default_rng(seed)).tolist() for seed in (1, 1, 2))
+    assert first == again != other
