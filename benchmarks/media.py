@@ -175,7 +175,7 @@ def main() -> None:
         folder = Path(name)
         images, clips = found(arguments.data, arguments.most) if arguments.data else ([], [])
         clips = clips[: max(1, arguments.most // 10)]
-        images = images or draw_images(folder, min(arguments.most, 300))
+        images = images or draw_images(folder, min(arguments.most, 600))
         clips = clips or draw_clips(folder, min(max(1, arguments.most // 10), 24))
         guarded(images[:1], folder / "warm", "image")  # starts the server that the children are forked from
         rows = {}

@@ -30,7 +30,7 @@ from tzlocal import get_localzone_name
 
 def main() -> None:
     # The schedule is paused when this ends, so that nights without a runner do not pile up as late runs.
-    pipeline.serve(name="nightly", schedule=Cron(NIGHTLY, timezone=get_localzone_name()), limit=1)
+    pipeline.serve(name="nightly", schedule=Cron(NIGHTLY, timezone=get_localzone_name() or "UTC"), limit=1)
 
 
 if __name__ == "__main__":

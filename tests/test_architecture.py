@@ -20,9 +20,9 @@ FOLDER = {"collect": "raw"}
 
 LEVELS = [
     {"types"},
-    {"store", "fanout"},
+    {"store", "fanout", "evaluation"},
     {"media"},
-    {"collections", "similarity", "evaluation"},
+    {"collections", "similarity"},
     {"features"},
     {"base_models"},
     {"learners"},

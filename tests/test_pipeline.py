@@ -21,6 +21,7 @@ from mediarank.ops.environment import quiet_environment
 
 ROOT = Path(__file__).parents[1]
 SMALL = {"images": 96, "clips": 12, "seed": 3}
+FEATURES = ("lab_histogram", "hog")
 
 
 def call(project: Path, *command: str, jobs: int = 1) -> str:
@@ -52,17 +53,35 @@ def fresh_project(folder: Path) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
     change_params(folder, "collection", "demo", SMALL)
+    keep_features(folder)
     git(folder, "init", "--quiet")
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "a project")
     return folder
 
 
-def change_params(project: Path, section: str, key: str, value: object) -> None:
+def change_params(project: Path, section: str, key: str | None, value: object) -> None:
+    """Set a section's key, or the whole section."""
     path = project / "params.yaml"
     values = yaml.safe_load(path.read_text())
-    values[section][key] = value
+    if key is None:
+        values[section] = value
+    else:
+        values[section][key] = value
     path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+
+def keep_features(project: Path) -> None:
+    """Two feature types are enough here; a feature type is named in params.yaml and where dvc.yaml reads it."""
+    params = yaml.safe_load((project / "params.yaml").read_text())
+    change_params(project, "features", None, {name: params["features"][name] for name in FEATURES})
+    change_params(project, "systems", "retrieval", params["systems"]["retrieval"] | {"features": list(FEATURES)})
+    plan = yaml.safe_load((project / "dvc.yaml").read_text())
+    for stage in plan["stages"].values():
+        definition = stage.get("do", stage)
+        unwanted = {f"data/features/{name}" for name in params["features"] if name not in FEATURES}
+        definition["deps"] = [dep for dep in definition["deps"] if dep not in unwanted]
+    (project / "dvc.yaml").write_text(yaml.safe_dump(plan, sort_keys=False))
 
 
 def stages_run(output: str) -> list[str]:

@@ -109,6 +109,27 @@ def test_a_failed_write_leaves_the_old_value_and_no_litter(tmp_path: Path) -> No
     assert (tmp_path / "file").read_text() == "old"
 
 
+def test_pairs_folds_and_groups_come_back(tmp_path: Path) -> None:
+    tables = {
+        "pairs": pd.DataFrame({"attribute": ["open"], "first": ["a"], "second": ["b"], "relation": ["="]}),
+        "splits": pd.DataFrame({"item": ["a", "b"], "role": ["", "base"], "fold": ["3", ""]}),
+        "groups": pd.DataFrame({"item": ["a"], "group": ["video 1"]}),
+        "queries": pd.DataFrame({"item": ["a"]}),
+    }
+    store.write_labels(tmp_path / "labels", Labels(tables))
+    read = store.read_labels(tmp_path / "labels")
+    for name, table in tables.items():
+        assert read[name].to_numpy().tolist() == table.to_numpy().tolist(), name
+
+
+def test_a_split_without_folds_and_a_relation_that_is_none(tmp_path: Path) -> None:
+    (tmp_path / "splits.csv").write_text("item,role\na,test\n")
+    assert store.read_labels(tmp_path)["splits"]["fold"].tolist() == [""]
+    (tmp_path / "pairs.csv").write_text("attribute,first,second,relation\nopen,a,b,>\nopen,a,c,more\n")
+    with pytest.raises(DataError, match=r"pairs.csv, line 3: a relation is > .* or = .*, not 'more'"):
+        store.read_labels(tmp_path)
+
+
 WRITER = """
 import sys, numpy as np
 from pathlib import Path

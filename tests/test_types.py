@@ -6,7 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediarank.types import MANIFEST_COLUMNS, DataError, FeatureMatrix, Judgments, Labels, Manifest, Roles
+from mediarank.types import (
+    LABEL_ITEMS,
+    LABEL_KEYS,
+    LABEL_TABLES,
+    MANIFEST_COLUMNS,
+    DataError,
+    FeatureMatrix,
+    Judgments,
+    Labels,
+    Manifest,
+    Roles,
+)
 
 
 def manifest_row(item: str, **changes: object) -> dict[str, object]:
@@ -149,3 +160,24 @@ def test_orderings_of_classes_survive_a_restriction_of_items() -> None:
         }
     )
     assert list(labels.restricted_to(["b"])["orderings"]["target"]) == ["coast", "b"]
+
+
+def test_a_pair_survives_only_with_both_items() -> None:
+    pairs = pd.DataFrame({"attribute": "open", "first": ["a", "a"], "second": ["b", "c"], "relation": [">", "="]})
+    assert list(Labels({"pairs": pairs}).restricted_to(["a", "c"])["pairs"]["second"]) == ["c"]
+
+
+def test_a_split_may_leave_its_fold_out() -> None:
+    labels = Labels({"splits": pd.DataFrame({"item": ["a"], "role": ["base"]})})
+    assert labels["splits"]["fold"].tolist() == [""]
+
+
+def test_all_items_may_be_queries_unless_some_are_named() -> None:
+    assert Labels({}).queries_among(["b", "a"]) == ["b", "a"]
+    assert Labels({"queries": pd.DataFrame({"item": ["a", "z"]})}).queries_among(["b", "a"]) == ["a"]
+
+
+def test_every_label_table_says_what_it_speaks_of() -> None:
+    assert set(LABEL_KEYS) == set(LABEL_ITEMS) == set(LABEL_TABLES)
+    for name, columns in LABEL_TABLES.items():
+        assert set(LABEL_ITEMS[name]) <= set(LABEL_KEYS[name]) <= set(columns)

@@ -30,7 +30,7 @@ def plain(colours: np.ndarray, distances: tuple[int, ...], count: int) -> np.nda
 
 
 def test_every_neighbour_is_asked(small: np.ndarray) -> None:
-    family = Autocorrelogram(bins=(2, 3, 2), distances=(1, 2, 5))
+    family = Autocorrelogram(space="rgb", bins=(2, 3, 2), distances=(1, 2, 5))
     expected = plain(quantised(small, "rgb", (2, 3, 2)).astype(int), (1, 2, 5), 12)
     np.testing.assert_allclose(family.extract(small), expected, atol=1e-6)
     assert (expected > 0).sum() > 10
@@ -40,13 +40,13 @@ def test_every_neighbour_is_asked(small: np.ndarray) -> None:
 @settings(max_examples=25, deadline=None)
 def test_rings_may_reach_beyond_the_picture(height: int, width: int, distance: int) -> None:
     picture = np.random.default_rng(height * 10 + width).integers(0, 256, (height, width, 3), dtype=np.uint8)
-    family = Autocorrelogram(bins=(2, 2, 2), distances=(distance,))
+    family = Autocorrelogram(space="rgb", bins=(2, 2, 2), distances=(distance,))
     expected = plain(quantised(picture, "rgb", (2, 2, 2)).astype(int), (distance,), 8)
     np.testing.assert_allclose(family.extract(picture), expected, atol=1e-6)
 
 
 def test_one_colour_is_always_its_neighbour() -> None:
-    family = Autocorrelogram()
+    family = Autocorrelogram(space="rgb", bins=(4, 4, 4))
     got = dict(zip(family.names(), family.extract(np.full((20, 20, 3), 255, np.uint8)), strict=True))
     assert {name for name, value in got.items() if value} == {f"d{d}/r3g3b3" for d in (1, 3, 5, 7)}
     assert got["d7/r3g3b3"] == 1
@@ -54,7 +54,7 @@ def test_one_colour_is_always_its_neighbour() -> None:
 
 def test_a_chessboard_by_hand() -> None:
     board = (np.indices((3, 3)).sum(axis=0) % 2 * 255).astype(np.uint8)[:, :, None].repeat(3, axis=2)
-    family = Autocorrelogram(bins=(2, 2, 2), distances=(1, 2))
+    family = Autocorrelogram(space="rgb", bins=(2, 2, 2), distances=(1, 2))
     got = dict(zip(family.names(), family.extract(board), strict=True))
     # black: 4 corners (3 neighbours, 1 diagonal each) and the centre (8, 4 diagonal): 8 of 20
     assert got["d1/r0g0b0"] == pytest.approx(8 / 20)
@@ -72,7 +72,7 @@ def test_turning_and_mirroring_change_nothing(picture: np.ndarray) -> None:
 
 def test_colours_are_those_of_the_histogram(picture: np.ndarray) -> None:
     counts = np.bincount(quantised(picture, "lab", (4, 4, 4)).ravel(), minlength=64)
-    histogram = LabHistogram(bins=(4, 4, 4), soft=False).extract(picture)
+    histogram = LabHistogram(bins=(4, 4, 4), soft=False, curved=False).extract(picture)
     np.testing.assert_allclose(counts / counts.sum(), histogram, atol=1e-6)
 
 

@@ -13,7 +13,7 @@ Picture = np.ndarray
 
 def test_hard_counts_are_numpys(picture: Picture) -> None:
     for family in (
-        LabHistogram(soft=False),
+        LabHistogram(soft=False, curved=False),
         RgbHistogram(soft=False, bins=(4, 8, 2)),
         HsvHistogram(soft=False),
     ):
@@ -27,9 +27,18 @@ def test_hard_counts_are_numpys(picture: Picture) -> None:
 def test_lab_histogram_is_that_of_scikit_images_lab(picture: Picture) -> None:
     lab = rgb2lab(picture).reshape(-1, 3)
     expected, _ = np.histogramdd(lab, bins=(8, 8, 8), range=((0, 100.4), (-88, 100), (-108, 96)))
-    ours = LabHistogram(soft=False).extract(picture)
+    ours = LabHistogram(soft=False, curved=False).extract(picture)
     # conversions differ by rounding to bytes: only pixels near a border may change bins
     assert np.abs(ours - expected.ravel() / len(lab)).sum() < 0.1
+
+
+def test_curved_bins_are_numpys_too(picture: Picture) -> None:
+    # of 8 bins, 4 on each side of grey; the k-th ends at (k/4)² of the way to the largest distance in use
+    ends = (np.arange(5) / 4) ** 2
+    edges = np.r_[-ends[:0:-1], 0, ends[1:]]
+    pixels = SPACES["lab"].convert(picture).reshape(-1, 3).astype(float) - [0, 128, 128]
+    expected, _ = np.histogramdd(pixels, bins=(np.arange(0, 257, 32), 100 * edges, 108 * edges))
+    np.testing.assert_allclose(LabHistogram(soft=False).extract(picture), expected.ravel() / len(pixels), atol=1e-7)
 
 
 def test_one_colour_fills_one_bin() -> None:

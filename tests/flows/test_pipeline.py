@@ -12,7 +12,6 @@ from typing import Any
 
 import pipeline as flow_module
 import pytest
-from dvc.lock import LockError
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     ArtifactFilter,
@@ -26,8 +25,8 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.states import State
 from toy_project import STAGES, change, contents, ran
 
-from mediarank.ops.dag import Dag
-from mediarank.ops.run import FollowUp
+from mediarank.ops import run as run_module
+from mediarank.ops.run import FollowUp, PassingFault
 
 NOTE = FollowUp(
     "note",
@@ -194,17 +193,15 @@ def test_a_passing_fault_is_tried_again(finished_project: Path, monkeypatch: pyt
     report = str(finished_project / "data/report/report.html")
     note = {"write": {report: {"pid": busy.pid, "cmd": "someone"}}, "read": {}}
     (finished_project / ".dvc/tmp/rwlock").write_text(json.dumps(note))
-    unchanged = Dag.unchanged
 
-    def until_met(dag: Dag, address: str) -> bool:
-        try:
-            return unchanged(dag, address)
-        except LockError:
+    class Met(PassingFault):
+        def __init__(self, words: str) -> None:
+            assert "is busy" in words
             busy.kill()
             busy.wait()
-            raise
+            super().__init__(words)
 
-    monkeypatch.setattr(Dag, "unchanged", until_met)
+    monkeypatch.setattr(run_module, "PassingFault", Met)
     try:
         state = run(finished_project)
     finally:

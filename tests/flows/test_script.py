@@ -77,7 +77,7 @@ def test_nothing_is_left_when_it_is_ended(
     assert {stage, grandchild} < {child.pid for child in family}
     assert os.getpgid(stage) != os.getpgid(process.pid)
     process.send_signal(number)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=120)
     assert process.returncode == {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9}[number.name], said
     if number is signal.SIGINT:
         assert "Stopped." in said
@@ -90,7 +90,7 @@ def test_nothing_is_left_when_it_is_ended(
         assert table.split()[-2:] == ["report", "Completed"]
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 200) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

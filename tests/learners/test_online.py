@@ -28,10 +28,10 @@ def hinge(weights: np.ndarray, rows: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def path(ranker: OnlineRanker, rows: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The weights before each triplet."""
-    before = [np.zeros(rows.shape[1])]
-    for t in range(len(rows) - 1):
-        before.append(ranker.partial_fit(rows[t : t + 1], y[t : t + 1]).weights_.astype(np.float64))
-    return np.array(before)
+    after = [
+        ranker.partial_fit(rows[t : t + 1], y[t : t + 1]).weights_.astype(np.float64) for t in range(len(rows) - 1)
+    ]
+    return np.array([np.zeros(rows.shape[1]), *after])
 
 
 @settings(max_examples=30, deadline=None)

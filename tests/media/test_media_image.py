@@ -181,7 +181,7 @@ def test_a_nonsense_orientation_is_ignored(tmp_path: Path) -> None:
 def test_a_large_image(tmp_path: Path) -> None:
     large = cv2.resize(SCENE, (5000, 4000), interpolation=cv2.INTER_LINEAR)
     _, data = cv2.imencode(".jpg", large[..., ::-1])
-    assert error(decoded(tmp_path, data.tobytes()), large) < 3
+    assert error(decoded(tmp_path, data.tobytes())[::16, ::16], large[::16, ::16]) < 3
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.99])

@@ -14,7 +14,7 @@ import pytest
 from mediarank.ops.checks import CheckResult, ManifestCheckConfig, ManifestSummary, Outcome, check_manifest, summary_of
 from mediarank.ops.checks.manifest import manifest_suites
 from mediarank.ops.checks.run import judge
-from mediarank.types import CheckFailed, DataError, Labels, Manifest
+from mediarank.types import LABEL_ITEMS, CheckFailed, DataError, Labels, Manifest
 
 ITEMS = 40
 
@@ -71,7 +71,15 @@ def good() -> Collection:
         "concepts": pd.DataFrame({"item": usable[:20], "concept": "boat", "relevant": [True, False] * 10}),
         "events": pd.DataFrame({"clip": usable[:6], "event": "landing", "relevant": [True, True, False] * 2}),
         "orderings": pd.DataFrame({"attribute": "open", "target": ["coast", "forest"], "strength": [2.0, 1.0]}),
-        "splits": pd.DataFrame({"item": usable, "role": ["base", "rank", "test"] * 13}),
+        "pairs": pd.DataFrame(
+            {"attribute": "open", "first": usable[:2], "second": usable[2:4], "relation": [">", "="]}
+        ),
+        "groups": pd.DataFrame({"item": usable[:2], "group": "video 1"}),
+        "queries": pd.DataFrame({"item": usable[:5]}),
+        # A fold alone is prescription enough.
+        "splits": pd.DataFrame(
+            {"item": usable, "role": ["base", "rank", "test"] * 12 + ["", "", "test"], "fold": ["1", "2", "3"] * 13}
+        ),
     }
     quarantine = pd.DataFrame(
         [
@@ -320,9 +328,8 @@ def test_growth_is_no_drift() -> None:
     more = collection.items.assign(item_id="more/" + collection.items["item_id"])
     collection.items = pd.concat([collection.items, more], ignore_index=True)
     for name, table in collection.labels.items():
-        column = {"events": "clip", "orderings": "target"}.get(name, "item")
         if name != "orderings":
-            extra = table.assign(**{column: "more/" + table[column]})
+            extra = table.assign(**{column: "more/" + table[column] for column in LABEL_ITEMS[name]})
             collection.labels[name] = pd.concat([table, extra], ignore_index=True)
     for rule in ("items_are_still_there", "labels_have_not_drifted", "resolutions_have_not_changed"):
         assert outcome_of(rule, collection).status == "passed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -27,9 +28,8 @@ print(json.dumps([
 """
 
 
-def test_every_tool_understands(tmp_path: Path) -> None:
-    import json
-
+def test_every_tool_understands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_HOME", raising=False)
     # CI switches some of this off by itself; that must not be what we see.
     kept = ("PATH", "HOME", "LANG", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH")
     plain = {name: os.environ[name] for name in kept if name in os.environ}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,13 +13,20 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "flows"))
 import toy_project
 
-from mediarank.ops.run import Done, FollowUp, PassingFault, PipelineRun, StageFailed
+from mediarank.ops.run import Done, FollowUp, PassingFault, PipelineRun, StageFailed, begin_early
+from mediarank.ops.runlock import take
 from mediarank.types import ConfigError
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return toy_project.make(tmp_path_factory.mktemp("run") / "project")
+
+
+@pytest.fixture(scope="module")
+def run(project: Path) -> Iterator[PipelineRun]:
+    with PipelineRun(project, print, seconds=60) as opened:
+        yield opened
 
 
 def printing(text: str, code: int = 1) -> FollowUp:
@@ -33,8 +42,8 @@ def printing(text: str, code: int = 1) -> FollowUp:
         "ERROR: unexpected error - database is locked",
     ],
 )
-def test_passing_faults_of_dvc(project: Path, verdict: str) -> None:
-    with PipelineRun(project, print, seconds=60) as run, pytest.raises(PassingFault, match="some: ERROR"):
+def test_passing_faults_of_dvc(run: PipelineRun, verdict: str) -> None:
+    with pytest.raises(PassingFault, match="some: ERROR"):
         run.follow_up(printing(verdict), print)
 
 
@@ -46,24 +55,22 @@ def test_passing_faults_of_dvc(project: Path, verdict: str) -> None:
         f"ValueError: [Errno {errno.EAGAIN}]",
     ],
 )
-def test_what_a_stage_says_itself_is_final(project: Path, text: str) -> None:
-    with PipelineRun(project, print, seconds=60) as run, pytest.raises(StageFailed, match="exit code 1"):
+def test_what_a_stage_says_itself_is_final(run: PipelineRun, text: str) -> None:
+    with pytest.raises(StageFailed, match="exit code 1"):
         run.follow_up(printing(text), print)
 
 
-def test_the_message_is_the_stages_own_words(project: Path) -> None:
+def test_the_message_is_the_stages_own_words(run: PipelineRun) -> None:
     text = "Running stage 'join':\n> python work.py\n3 rows have no label\nERROR: failed to reproduce 'join': x"
-    with PipelineRun(project, print, seconds=60) as run, pytest.raises(StageFailed) as failure:
+    with pytest.raises(StageFailed) as failure:
         run.follow_up(printing(text, 3), print)
     assert str(failure.value) == "some failed (exit code 3).\n3 rows have no label"
 
 
-def test_out_of_time_says_what_to_do(project: Path) -> None:
+def test_out_of_time_says_what_to_do(run: PipelineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = FollowUp("slow", (sys.executable, "-c", "import time; time.sleep(600)"))
-    with (
-        PipelineRun(project, print, seconds=0.5) as run,
-        pytest.raises(StageFailed, match=r"longer than 0\.5 s.*stage_hours"),
-    ):
+    monkeypatch.setattr(run, "_seconds", 0.5)
+    with pytest.raises(StageFailed, match=r"longer than 0\.5 s.*stage_hours"):
         run.follow_up(slow, print)
 
 
@@ -87,9 +94,25 @@ def test_a_follow_up_is_done_once_for_what_it_reads_and_where_it_writes(
     assert ((copied / "old").read_text(), (copied / "kept").read_text()) == ("xx", "xx")
 
 
-def test_a_workspace_that_can_not_be_read_is_free_again(tmp_path: Path, project: Path) -> None:
+def test_a_workspace_that_can_not_be_read_is_free_again(tmp_path: Path) -> None:
     said: list[str] = []
-    for _ in range(2):
-        with pytest.raises(ConfigError), PipelineRun(tmp_path, said.append, seconds=60):
-            pass
+    with (
+        pytest.raises(ConfigError, match="DVC can't read the pipeline"),
+        PipelineRun(tmp_path, said.append, seconds=60),
+    ):
+        pass
+    held = take(tmp_path)
+    assert held is not None
+    os.close(held)
     assert said == []
+
+
+def test_a_run_begun_early_holds_the_workspace(tmp_path: Path, project: Path) -> None:
+    copied = toy_project.copy(project, tmp_path / "copy")
+    begin_early(copied)
+    assert take(copied) is None
+    with PipelineRun(copied, print, seconds=60) as run:
+        assert [stage.address for stage in run.stages] == list(toy_project.STAGES)
+    held = take(copied)
+    assert held is not None
+    os.close(held)

@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from mediarank.ops.runlock import one_run
+from mediarank.ops.runlock import one_run, take
 
 HOLDER = """
 import sys, time
@@ -76,3 +76,17 @@ def test_the_lock_lasts_as_long_as_a_child_that_has_it(tmp_path: Path) -> None:
     with one_run(tmp_path, let_go, pause=0.05):
         assert len(said) == 1
         assert f"process {os.getpid()}" in said[0]
+
+
+def test_what_was_taken_early_is_gone_on_with(tmp_path: Path) -> None:
+    held = take(tmp_path)
+    assert held is not None
+    assert take(tmp_path) is None
+    said: list[str] = []
+    with one_run(tmp_path, said.append, held) as handle:
+        assert handle == held
+        assert take(tmp_path) is None
+    assert said == []
+    again = take(tmp_path)
+    assert again is not None
+    os.close(again)

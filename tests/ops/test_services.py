@@ -122,6 +122,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
 
     # `up` again starts nothing that runs, and starts again what died.
     psutil.Process(records["mlflow"].pid).kill()
+    wait_for(lambda: not records["mlflow"].alive)
     said.clear()
     assert services.up(project, said.append) == addresses
     again = processes.read_records(project)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediarank.similarity import phi as module
-from mediarank.similarity.phi import SIMILARITIES, _phi_block, phi
-from mediarank.similarity.scaling import fit_scaler, phi_over_types
+from mediarank.similarity.phi import (
+    SIMILARITIES,
+    _phi_block,
+    _similarities,
+    _squared_length,
+    _weighted_block,
+    phi,
+    phi_over_types,
+    weighted_phi,
+)
+from mediarank.similarity.scaling import fit_scaler
 from mediarank.types import DataError
 
 
@@ -66,3 +77,58 @@ def test_scaled_phi_has_unit_spread_on_what_it_was_fitted_on() -> None:
     assert values[:, :4].mean(axis=0) == pytest.approx(np.zeros(4), abs=1e-3)
     assert values[:, :4].std(axis=0) == pytest.approx(np.ones(4), abs=1e-3)
     assert not values[:, 4:].any(), "a constant dimension says nothing"
+
+
+def several_types(seed: int = 5, count: int = 300) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    collections = [rng.random((count, d)).astype(np.float32) for d in (3, 8, 17)]
+    return [rows[4] for rows in collections], collections
+
+
+def test_weighted_phi_is_phi_times_weights() -> None:
+    queries, collections = several_types()
+    weights = np.random.default_rng(6).normal(size=12).astype(np.float32)
+    whole = phi_over_types(queries, collections)
+    assert np.array_equal(whole[:, 4:8], phi(queries[1], collections[1])), "types stand side by side"
+    assert weighted_phi(queries, collections, weights, 2.5) == pytest.approx(whole @ weights + 2.5, abs=1e-4)
+    plain_python = np.zeros(300, np.float32)
+    for k, (query, rows) in enumerate(zip(queries, collections, strict=True)):
+        _weighted_block.py_func(query, rows, weights[4 * k : 4 * k + 4], plain_python)
+    assert plain_python == pytest.approx(whole @ weights, abs=1e-4)
+    assert _squared_length.py_func(queries[0]) == pytest.approx(queries[0] @ queries[0])
+    assert _similarities.py_func(queries[0], collections[0][7], queries[0] @ queries[0]) == pytest.approx(whole[7, :4])
+
+
+def test_weighted_phi_does_not_depend_on_threads_or_on_where_rows_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries, collections = several_types(count=9000)
+    weights = np.ones(12, np.float32)
+    results = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("MEDIARANK_JOBS", threads)
+        results.append(weighted_phi(queries, collections, weights))
+    np.save(tmp_path / "rows.npy", collections[2])
+    mapped = [*collections[:2], np.load(tmp_path / "rows.npy", mmap_mode="r")]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], weighted_phi(queries, mapped, weights))
+
+
+def test_types_must_fit_each_other() -> None:
+    queries, collections = several_types()
+    with pytest.raises(DataError, match="3 feature types has 12 dimensions"):
+        weighted_phi(queries, collections, np.ones(11))
+    with pytest.raises(DataError, match="the same items"):
+        phi_over_types(queries, [*collections[:2], collections[2][:5]])
+    with pytest.raises(DataError, match="2 feature types"):
+        phi_over_types(queries[:2], collections)
+
+
+def test_unscaled_weights_make_the_same_scores() -> None:
+    queries, collections = several_types()
+    collections[0][:] = 1  # a constant dimension
+    queries[0] = collections[0][0]
+    scaler = fit_scaler(collections, 2000, np.random.default_rng(0))
+    weights = np.random.default_rng(1).normal(size=12).astype(np.float32)
+    expected = scaler.apply(phi_over_types(queries, collections)) @ weights
+    assert weighted_phi(queries, collections, *scaler.unscaled(weights)) == pytest.approx(expected, abs=1e-3)

@@ -32,9 +32,7 @@ def balanced_bags(
     others = max(1, min(len(negatives), round(wanted * negatives_per_positive)))
     return [
         np.sort(
-            np.concatenate(
-                [rng.choice(positives, wanted, replace=False), rng.choice(negatives, others, replace=False)]
-            )
+            np.concatenate([rng.choice(positives, wanted, replace=False), rng.choice(negatives, others, replace=False)])
         )
         for _ in range(bags)
     ]

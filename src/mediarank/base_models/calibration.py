@@ -9,9 +9,7 @@ from scipy.special import expit, logit
 Decisions = npt.NDArray[np.float64]
 
 
-def fit_sigmoid(
-    decisions: Decisions, labels: npt.NDArray[np.bool_], prior: float | None = None
-) -> tuple[float, float]:
+def fit_sigmoid(decisions: Decisions, labels: npt.NDArray[np.bool_], prior: float | None = None) -> tuple[float, float]:
     """Slope a and offset b of `P(relevant) = 1 / (1 + exp(−(a·decision + b)))`.
 
     decisions : held-out decision values, one an example; on the training examples themselves they are too good

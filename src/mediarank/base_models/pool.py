@@ -70,7 +70,7 @@ class SVMPool:
         """Support vectors of each machine: its kernel evaluations an item."""
         if self.kernel == "linear":
             return np.ones(len(self), dtype=np.intp)
-        return np.count_nonzero(self.coefficients, axis=0).astype(np.intp)
+        return np.asarray(np.count_nonzero(self.coefficients, axis=0), dtype=np.intp)
 
     def only(self, columns: Sequence[int]) -> SVMPool:
         """A pool of these machines and what supports them."""
@@ -93,8 +93,8 @@ class SVMPool:
         """(n, M) decision values of n rows of features, a block of rows at a time."""
         if values.ndim != 2 or values.shape[1] != len(self.mean):
             raise DataError(
-                f"This pool was trained on {len(self.mean)} features an item, but values have the shape {values.shape}; "
-                "score with the same feature type and parameters."
+                f"This pool was trained on {len(self.mean)} features an item, but values have the shape "
+                f"{values.shape}; score with the same feature type and parameters."
             )
         out = np.empty((len(values), len(self)), dtype=np.float32)
         for start in range(0, len(values), BLOCK):
@@ -126,7 +126,7 @@ class SVMPool:
 
     def _decide(self, values: Floats) -> Floats:
         if self.kernel == "intersection":
-            return intersection(values, self.vectors) @ self.coefficients + self.intercepts
+            return np.asarray(intersection(values, self.vectors) @ self.coefficients + self.intercepts, np.float32)
         values = (values - self.mean) * self.scale
         if self.kernel == "linear":
             return values @ self.vectors.T + self.intercepts

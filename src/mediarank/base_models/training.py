@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 import zlib
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -47,9 +48,7 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
     return kept
 
 
-def fit_pool(
-    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
-) -> SVMPool:
+def fit_pool(name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig) -> SVMPool:
     """The machines of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
@@ -60,12 +59,16 @@ def fit_pool(
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
     gammas = _gammas(prepared, config)
-    labels = {
-        concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)
-    }
+    labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
     bags = list(_bags(name, prepared, labels, gammas, config))
     machines = fan_out(partial(fit_machine, config=config), bags, what=f"base models on {name}")
-    return _normalise(_gather(bags, machines, labels, prepared, mean, scale, config), values)
+    return normalised_by(_gather(bags, machines, labels, prepared, mean, scale, config), values)
+
+
+def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
+    """The pool whose range [−1, 1] is that of its decisions on `values`, the features of the base role."""
+    decisions = pool.decisions(values)
+    return replace(pool, low=decisions.min(axis=0), high=decisions.max(axis=0))
 
 
 def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
@@ -95,7 +98,7 @@ def _bags(
 ) -> Iterable[Bag]:
     """Seeds come from the names, so a bag does not depend on which other concepts or types there are."""
     for concept, relevant in labels.items():
-        seed = [config.seed, zlib.crc32(name.encode()), zlib.crc32(concept.encode())]
+        seed = (config.seed, zlib.crc32(name.encode()), zlib.crc32(concept.encode()))
         drawn = balanced_bags(
             relevant,
             bags=config.bags,
@@ -104,7 +107,7 @@ def _bags(
             negatives_per_positive=config.negatives_per_positive,
         )
         for number, rows in enumerate(drawn):
-            yield Bag((concept, number), rows, prepared[rows], relevant[rows], gammas, zlib.crc32(bytes(str([*seed, number]), "ascii")))
+            yield Bag((concept, number), rows, prepared[rows], relevant[rows], gammas, (*seed, number))
 
 
 def _gather(

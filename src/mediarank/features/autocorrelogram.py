@@ -28,8 +28,8 @@ class Autocorrelogram(ImageExtractor):
     distances : of the rings, in pixels
     """
 
-    space: SpaceName = "rgb"
-    bins: tuple[Count, Count, Count] = (4, 4, 4)
+    space: SpaceName = "hsv"
+    bins: tuple[Count, Count, Count] = (12, 4, 4)
     distances: tuple[Distance, ...] = (1, 3, 5, 7)
 
     def __post_init__(self) -> None:

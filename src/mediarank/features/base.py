@@ -122,7 +122,9 @@ class LocalExtractor(Family):
     pool : how the frames of a clip become one vector, where the family sees pictures
     words : length of the codebook
     assignment : a descriptor counts for its nearest word (hard), or is shared among its `neighbours` nearest (soft)
-    items, per_item : the codebook is fitted on so many descriptors of so many items of role base, at most
+    items, per_item : the codebook is fitted on so many descriptors of so many items of role base, at most. Few items
+        are enough, and the fewer they are, the rarer an item added to the collection is among them and changes the
+        codebook, which changes every vector
     """
 
     outside_identity: ClassVar[tuple[str, ...]] = ("pool",)
@@ -134,8 +136,8 @@ class LocalExtractor(Family):
     assignment: Literal["hard", "soft"] = "hard"
     neighbours: Count = 4
     normalisation: Normalisation = "l1"
-    items: Count = 400
-    per_item: Count = 200
+    items: Count = 16
+    per_item: Count = 1000
     seed: int = 0
 
     @abstractmethod

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from mediarank.features.base import Count, ImageExtractor, Picture
-from mediarank.features.colour_space import SPACES, SpaceName, bin_tables
+from mediarank.features.colour_space import SPACES, BinTables, SpaceName, bin_tables
 from mediarank.features.normalise import Normalisation, normalised
 from mediarank.types import Floats
 
@@ -31,13 +31,16 @@ class JointHistogram(ImageExtractor):
     soft: bool = True
     normalisation: Normalisation = "l1"
 
+    def tables(self) -> BinTables:
+        return bin_tables(SPACES[self.space], self.bins, self.soft)
+
     def region_names(self) -> tuple[str, ...]:
         first, second, third = SPACES[self.space].channels
         return tuple(f"{first}{i}{second}{j}{third}{k}" for i, j, k in np.ndindex(*self.bins))
 
     def extract_region(self, picture: Picture) -> Floats:
         space = SPACES[self.space]
-        low, high, share = bin_tables(space, self.bins, self.soft)
+        low, high, share = self.tables()
         pixels = space.convert(picture).reshape(-1, 3)
         counts = np.zeros(self.bins)
         if self.soft:
@@ -49,9 +52,16 @@ class JointHistogram(ImageExtractor):
 
 @dataclass(frozen=True)
 class LabHistogram(JointHistogram):
-    """CIE L*a*b*: near-uniform to the eye."""
+    """CIE L*a*b*: near-uniform to the eye.
+
+    curved : bins of a* and b* narrow towards grey, where most colours of most pictures are
+    """
 
     space: ClassVar[SpaceName] = "lab"
+    curved: bool = True
+
+    def tables(self) -> BinTables:
+        return bin_tables(SPACES[self.space], self.bins, self.soft, (False, self.curved, self.curved))
 
 
 @dataclass(frozen=True)

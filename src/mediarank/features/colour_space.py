@@ -13,6 +13,7 @@ import numpy.typing as npt
 from mediarank.features.base import Picture
 
 SpaceName = Literal["rgb", "hsv", "lab"]
+BinTables = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -45,18 +46,18 @@ SPACES: Final[dict[SpaceName, ColourSpace]] = {
 
 @lru_cache(maxsize=64)
 def bin_tables(
-    space: ColourSpace, bins: tuple[int, ...], soft: bool
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    space: ColourSpace, bins: tuple[int, ...], soft: bool, curved: tuple[bool, ...] = (False, False, False)
+) -> BinTables:
     """For each channel and byte: its bin, the neighbour that shares it, and the neighbour's share; each (3, 256).
 
     Hard counting leaves the neighbour no share. Soft counting is linear: a byte in the middle of a bin is the bin's
-    alone, one on the border of two is shared in halves.
+    alone, one on the border of two is shared in halves. Bins of a curved channel narrow towards its middle value, 128.
     """
     low = np.zeros((3, 256), dtype=np.int64)
     high = np.zeros((3, 256), dtype=np.int64)
     share = np.zeros((3, 256))
-    for channel, (count, (start, stop), circular) in enumerate(zip(bins, space.ranges, space.circular, strict=True)):
-        position = (np.arange(256) + 0.5 - start) / (stop - start) * count  # bin i covers [i, i + 1)
+    for channel, (count, circular) in enumerate(zip(bins, space.circular, strict=True)):
+        position = _places(*space.ranges[channel], curved[channel]) * count  # bin i covers [i, i + 1)
         below = np.floor(position - 0.5 if soft else position).astype(np.int64)
         above = below + 1 if soft else below
         if soft:
@@ -68,3 +69,11 @@ def bin_tables(
     for table in (low, high, share):
         table.flags.writeable = False  # shared by all who ask
     return low, high, share
+
+
+def _places(low: int, high: int, curved: bool) -> npt.NDArray[np.float64]:
+    """Where each byte lies between low (0) and high (1); if curved, by the square root of its distance from 128."""
+    if not curved:
+        return (np.arange(256) + 0.5 - low) / (high - low)
+    distance = (np.arange(256) - 128) / max(128 - low, high - 128)
+    return 0.5 + 0.5 * np.sign(distance) * np.sqrt(np.minimum(np.abs(distance), 1.0))

@@ -22,7 +22,7 @@ Points = npt.NDArray[np.float32]
 """(n, 3) float32: down, across (in pixels), and the side of the patch."""
 Patch = Annotated[int, Field(ge=4, le=128)]
 _SMALLEST = 32
-_FAINT = 0.01
+_FAINT = 1e-4
 """A corner weaker than this share of the picture's strongest is none."""
 
 

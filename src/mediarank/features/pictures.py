@@ -63,7 +63,7 @@ def _draw_picture(axes: Axes, picture: Picture) -> None:
 
 def _draw_colours(axes: Axes, picture: Picture) -> None:
     """The fullest bins as bars, in the colour at their middle."""
-    family = LabHistogram()
+    family = LabHistogram(curved=False)
     shares = family.extract(picture)
     fullest = np.argsort(-shares, kind="stable")[:24]
     fullest = fullest[shares[fullest] > 0]

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mediarank.learners.triplets import Triplets
 from mediarank.types import DataError, Floats
 
 _PERCEPTRON: Final = 0
@@ -42,15 +43,21 @@ class OnlineRanker:
 
     def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> OnlineRanker:
         """Forget everything, then learn from the triplets in their order."""
+        rows, signs = require_triplets(differences, y)
+        return self.start_at(np.zeros(rows.shape[1])).partial_fit(rows, signs)
+
+    def start_at(self, weights: npt.ArrayLike) -> OnlineRanker:
+        """Forget everything and go on from these weights instead of from zeros."""
+        self.weights_ = np.array(weights, dtype=np.float32)
+        self._drift = np.zeros(len(self.weights_))
         self.seen_ = 0
-        return self.partial_fit(differences, y)
+        return self
 
     def partial_fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> OnlineRanker:
         """Learn from more triplets. differences : (n, d) Δφ; y : (n,) of ±1, by default all +1"""
         rows, signs = require_triplets(differences, y)
-        if self.seen_ == 0:
-            self.weights_ = np.zeros(rows.shape[1], np.float32)
-            self._drift = np.zeros(rows.shape[1])
+        if not hasattr(self, "weights_"):
+            self.start_at(np.zeros(rows.shape[1]))
         if rows.shape[1] != len(self.weights_):
             raise DataError(
                 f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
@@ -59,6 +66,9 @@ class OnlineRanker:
         _learn(rows, signs, self._rule, parameter, self.averaged, self.seen_, self.weights_, self._drift)
         self.seen_ += len(rows)
         return self
+
+    def fit_triplets(self, data: Triplets) -> OnlineRanker:
+        return self.fit(data.differences)
 
     @property
     def ranking_weights(self) -> Floats:
@@ -125,7 +135,7 @@ def require_triplets(differences: Floats, y: npt.ArrayLike | None) -> tuple[Floa
     if rows.ndim != 2:
         raise DataError(f"Triplets are rows of differences of φ, (n, d), not an array of shape {rows.shape}.")
     signs = np.ones(len(rows), np.float32) if y is None else np.ascontiguousarray(y, dtype=np.float32)
-    if signs.shape != (len(rows),) or not np.isin(signs, (-1, 1)).all():
+    if signs.shape != (len(rows),) or not (np.abs(signs) == 1).all():
         raise DataError(f"y must hold one +1 or -1 for each of the {len(rows)} triplets.")
     return rows, signs
 

@@ -2,15 +2,14 @@
 
 `OrderedPairs` holds item positions, not ids; it is made from strengths (of items, or of the classes that items
 belong to) or from pairs that people have compared. Pairs called equal teach nothing about the order: `equal_pairs`
-keeps them apart for evaluation and for learning a metric. Then the one measure of the papers, the share of pairs put
-in the right order, from pairs or, for collections with too many of them to list, straight from strengths.
+keeps them apart for evaluation and for learning a metric. How many pairs a score puts in order is measured by
+`evaluation/pairs.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ import numpy.typing as npt
 from mediarank.types import DataError
 
 Positions = npt.NDArray[np.intp]
-Numbers = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True)
@@ -47,23 +45,22 @@ class OrderedPairs:
     def from_strengths(cls, strengths: npt.ArrayLike, limit: int | None = None, seed: int = 0) -> OrderedPairs:
         """All pairs of items of unequal strength; NaN is unknown and compared with nothing.
 
-        limit : where there would be more pairs than this, that many are drawn (repeats are possible)
+        limit : where there would be more pairs, so many of them are drawn
         """
         strength = np.asarray(strengths, dtype=np.float64)
-        if limit is None or len(strength) ** 2 <= 4 * limit:
-            stronger, weaker = np.nonzero(strength[:, None] > strength[None, :])
-            if limit is not None and len(stronger) > limit:
-                kept = np.sort(np.random.default_rng(seed).choice(len(stronger), limit, replace=False))
-                stronger, weaker = stronger[kept], weaker[kept]
-            return cls(stronger, weaker, len(strength))
-        rng = np.random.default_rng(seed)
         known = np.flatnonzero(~np.isnan(strength))
-        drawn: list[npt.NDArray[np.intp]] = []
-        while sum(map(len, drawn)) < limit and np.ptp(strength[known]) > 0:
-            both = rng.choice(known, (limit, 2))
-            drawn.append(both[strength[both[:, 0]] > strength[both[:, 1]]])
-        pairs = np.concatenate([*drawn, np.empty((0, 2), dtype=np.intp)])[:limit]
-        return cls(pairs[:, 0], pairs[:, 1], len(strength))
+        rising = known[np.argsort(strength[known], kind="stable")]
+        # In rising order the items weaker than one are the first so many: pair number p is found without listing all.
+        weaker_than = np.searchsorted(strength[rising], strength[rising], side="left")
+        ends = np.cumsum(weaker_than)
+        total = int(ends[-1]) if len(ends) else 0
+        if limit is None or total <= limit:
+            number = np.arange(total)
+        else:
+            number = np.sort(np.random.default_rng(seed).choice(total, limit, replace=False))
+        stronger = np.searchsorted(ends, number, side="right")
+        weaker = number - (ends - weaker_than)[stronger]
+        return cls(rising[stronger], rising[weaker], len(strength))
 
     @classmethod
     def from_items(cls, pairs: Sequence[tuple[str, str]], ids: Sequence[str]) -> OrderedPairs:
@@ -85,31 +82,3 @@ def equal_pairs(strengths: npt.ArrayLike) -> Positions:
     """(m, 2) positions of items whose known strengths are equal, the smaller position first."""
     strength = np.asarray(strengths, dtype=np.float64)
     return np.argwhere(np.triu(strength[:, None] == strength[None, :], k=1)).astype(np.intp)
-
-
-def share_in_order(scores: npt.ArrayLike, pairs: OrderedPairs) -> float:
-    """The share of pairs whose stronger item has the higher score: one comparison a pair; a tie is not in order.
-
-    No pairs give NaN: nothing was measured.
-    """
-    score = np.asarray(scores)
-    if score.shape != (pairs.items,):
-        raise DataError(f"{pairs.items} items are ranked, but the scores have the shape {score.shape}.")
-    if not len(pairs):
-        return float("nan")
-    return float(np.count_nonzero(score[pairs.stronger] > score[pairs.weaker]) / len(pairs))
-
-
-def share_in_order_of(scores: npt.ArrayLike, strengths: npt.ArrayLike) -> float:
-    """`share_in_order` over all pairs of unequal strength without listing them: n log n instead of n² comparisons."""
-    strength = np.asarray(strengths, dtype=np.float64)
-    known = ~np.isnan(strength)
-    score, strength = np.asarray(scores)[known], strength[known]
-    below = score[:0]
-    right = total = 0
-    for level in np.unique(strength):
-        here = np.sort(score[strength == level])
-        right += int(np.searchsorted(below, here, side="left").sum())
-        total += len(below) * len(here)
-        below = np.sort(np.concatenate([below, here]), kind="stable")
-    return right / total if total else float("nan")

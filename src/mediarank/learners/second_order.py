@@ -16,6 +16,7 @@ from numba import njit
 from scipy.stats import norm
 
 from mediarank.learners.online import require_triplets
+from mediarank.learners.triplets import Triplets
 from mediarank.types import DataError, Floats
 
 _AROW: Final = 0
@@ -37,15 +38,21 @@ class SecondOrderRanker:
 
     def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> SecondOrderRanker:
         """Forget everything, then learn from the triplets in their order."""
+        rows, signs = require_triplets(differences, y)
+        return self.start_at(np.zeros(rows.shape[1])).partial_fit(rows, signs)
+
+    def start_at(self, weights: npt.ArrayLike, variance: float = 1.0) -> SecondOrderRanker:
+        """Forget everything and go on from these weights; the smaller the variance, the surer they are taken to be."""
+        self.weights_ = np.array(weights, dtype=np.float64)
+        self.covariance_ = variance * np.eye(len(self.weights_))
         self.seen_ = 0
-        return self.partial_fit(differences, y)
+        return self
 
     def partial_fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> SecondOrderRanker:
         """Learn from more triplets. differences : (n, d) Δφ; y : (n,) of ±1, by default all +1"""
         rows, signs = require_triplets(differences, y)
-        if self.seen_ == 0:
-            self.weights_ = np.zeros(rows.shape[1])
-            self.covariance_ = np.eye(rows.shape[1])
+        if not hasattr(self, "weights_"):
+            self.start_at(np.zeros(rows.shape[1]))
         if rows.shape[1] != len(self.weights_):
             raise DataError(
                 f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
@@ -53,6 +60,9 @@ class SecondOrderRanker:
         _learn(rows, signs, self._rule, *self.parameters(), self.weights_, self.covariance_)
         self.seen_ += len(rows)
         return self
+
+    def fit_triplets(self, data: Triplets) -> SecondOrderRanker:
+        return self.fit(data.differences)
 
     @property
     def ranking_weights(self) -> Floats:

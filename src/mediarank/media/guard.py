@@ -9,12 +9,14 @@ parent does, however it ends. It always runs on this machine, because that is wh
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import resource
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -35,7 +37,8 @@ Outcome = TypeVar("Outcome")
 MEMORY_BYTES: Final = 4 * 1024**3
 """What a child may take beyond what it has at its start: an image of the most pixels allowed takes half of it."""
 
-_BATCH: Final = 8  # items handed over at a time: enough to hide the hand-over, few enough to share evenly
+_BATCH: Final = 16  # items handed over at a time at most: enough to hide the hand-over, few enough to share evenly
+_PATIENCE: Final = 0.1  # seconds after which a child hands back what it has, before its batch is finished
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
 
@@ -56,8 +59,8 @@ def guarded_map(
 ) -> list[Outcome | Failed]:
     """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` where there is no outcome.
 
-    `function`, items and outcomes must be picklable; `function` must be importable. What it raises becomes the reason.
-    What decoders print is dropped.
+    `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
+    item whose outcome was lost. What it raises becomes the reason. What decoders print is dropped.
     """
     outcomes: list[Any] = [None] * len(items)
     step = max(1, len(items) // _STEPS)
@@ -76,10 +79,12 @@ def guarded_map(
 
 @dataclass
 class _Worker:
-    """A child, our end of its pipe, and the positions of the items it was given and has not answered yet, in order."""
+    """A child, our end of its pipe, the position of the item it is at (in memory that outlives it), and the positions
+    of all that it was given and has not handed back."""
 
     process: Any
     connection: Connection
+    current: Any
     waiting: deque[int] = field(default_factory=deque)
 
 
@@ -111,18 +116,15 @@ class _Pool:
             for ready in wait([worker.connection for worker in workers if worker.waiting]):
                 worker = next(w for w in workers if w.connection is ready)
                 try:
-                    position, outcome = worker.connection.recv()
+                    answers = worker.connection.recv()
                 except (EOFError, OSError):
-                    lost = self._bury(worker, todo, suspects)
+                    answers = self._bury(worker, todo, suspects)
                     workers.append(self._started())
                     self._await(workers[-1])
-                    if lost is None:
-                        continue
-                    position, outcome = lost
-                else:
-                    worker.waiting.popleft()
-                left -= 1
-                yield position, outcome
+                for position, outcome in answers:
+                    worker.waiting.remove(position)
+                    left -= 1
+                    yield position, outcome
 
     def close(self) -> None:
         for worker in self._workers:
@@ -134,10 +136,11 @@ class _Pool:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, *self._arguments), daemon=True)
+        current = self._context.RawValue("q", _READY)
+        process = self._context.Process(target=_serve, args=(theirs, current, *self._arguments), daemon=True)
         process.start()
         theirs.close()
-        return _Worker(process, ours)
+        return _Worker(process, ours, current)
 
     def _await(self, worker: _Worker) -> None:
         """Until a new child is ready; one that can't start for the first item can't start for any."""
@@ -163,22 +166,24 @@ class _Pool:
         with suppress(OSError):  # a child that died while it was idle is found out when it is read from
             worker.connection.send([(position, items[position]) for position in worker.waiting])
 
-    def _bury(self, worker: _Worker, todo: deque[int], suspects: set[int]) -> tuple[int, Failed] | None:
-        """Put back what a dead child had not begun; what it was at is lost, or suspected if it is the first time."""
+    def _bury(self, worker: _Worker, todo: deque[int], suspects: set[int]) -> list[tuple[int, Failed]]:
+        """Put back what a dead child did not hand back, save the item it was at, if that is beyond doubt the cause."""
         self._workers.remove(worker)
         worker.process.join()
         code = worker.process.exitcode
         worker.connection.close()
         worker.process.close()
-        culprit = worker.waiting.popleft()
-        todo.extendleft(reversed(worker.waiting))
+        culprit = worker.current.value if worker.current.value in worker.waiting else worker.waiting[0]
         if code == -signal.SIGALRM:
-            return culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended.")
-        if culprit not in suspects:
+            answers = [(culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended."))]
+        elif culprit in suspects:
+            answers = [(culprit, Failed(f"Decoding it crashed the decoder twice ({_cause(code)})."))]
+        else:
             suspects.add(culprit)
-            todo.appendleft(culprit)
-            return None
-        return culprit, Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+            answers = []
+        lost = [position for position, _ in answers]
+        todo.extendleft(position for position in reversed(worker.waiting) if position not in lost)
+        return answers
 
 
 def _cause(code: int) -> str:
@@ -190,12 +195,15 @@ def _cause(code: int) -> str:
         return f"signal {-code}"
 
 
-def _serve(connection: Connection, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int) -> None:
+def _serve(
+    connection: Connection, current: Any, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int
+) -> None:
     """The life of a child: answer each item of each batch, until the parent closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _be_quiet_and_modest(memory_bytes)
+    _reuse_memory()
     connection.send(_READY)
     with threadpool_limits(1):
         while True:
@@ -203,11 +211,17 @@ def _serve(connection: Connection, function: Callable[[Any], Any], timeout_secon
                 batch = connection.recv()
             except EOFError:
                 return
+            answers: list[tuple[int, Any]] = []
+            answered = time.monotonic()
             for position, item in batch:
+                current.value = position
                 signal.setitimer(signal.ITIMER_REAL, timeout_seconds)
-                outcome = _attempt(function, item)
+                answers.append((position, _attempt(function, item)))
                 signal.setitimer(signal.ITIMER_REAL, 0)
-                _answer(connection, position, outcome)
+                if time.monotonic() > answered + _PATIENCE:
+                    _answer(connection, answers)
+                    answers, answered = [], time.monotonic()
+            _answer(connection, answers)
 
 
 def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
@@ -221,11 +235,16 @@ def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
         return Failed(f"{type(error).__name__}: {words_of(error)}")
 
 
-def _answer(connection: Connection, position: int, outcome: Any) -> None:
+def _answer(connection: Connection, answers: list[tuple[int, Any]]) -> None:
     try:
-        connection.send((position, outcome))
-    except (TypeError, AttributeError, ValueError) as error:
-        connection.send((position, Failed(f"What was made of it can't be handed back: {words_of(error)}")))
+        connection.send(answers)
+    except (TypeError, AttributeError, ValueError) as error:  # raised by pickling, before anything is sent
+        if len(answers) > 1:
+            for answer in answers:
+                _answer(connection, [answer])
+        else:
+            failed = Failed(f"What was made of it can't be handed back: {words_of(error)}")
+            connection.send([(position, failed) for position, _ in answers])
 
 
 def _end_with_parent() -> None:
@@ -249,3 +268,12 @@ def _be_quiet_and_modest(memory_bytes: int) -> None:
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         wanted = taken + memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
+
+
+def _reuse_memory() -> None:
+    """Have glibc keep what is freed for the next picture: returning it to the kernel costs a fifth of all time."""
+    m_trim_threshold, m_mmap_threshold = -1, -3
+    with suppress(OSError, AttributeError):  # other C libraries have no such settings
+        libc = ctypes.CDLL(None)
+        libc.mallopt(m_mmap_threshold, 32 * 1024**2)  # the most that older versions accept
+        libc.mallopt(m_trim_threshold, 256 * 1024**2)

@@ -32,6 +32,7 @@ from mediarank.types import MediaError
 
 Pixels = npt.NDArray[np.uint8]
 
+_JPEG: Final = b"\xff\xd8\xff"
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
 _OPAQUE_MODES: Final = ("1", "L", "P", "RGB")
 _RANGELESS_MODES: Final = ("F", "I")
@@ -80,22 +81,30 @@ def read_image(path: Path, limits: Limits) -> DecodedImage:
     Raises MediaError, with the reason, for what is no image, too large, cut off, or can't be decoded.
     """
     limits.check_file(path)
-    data = path.read_bytes()
-    if (size := plain_jpeg_size(data)) and data.startswith(b"\xff\xd8\xff"):
-        width, height, channels = size
-        limits.check_pixels(width, height)
-        header = ImageHeader("JPEG", "L" if channels == 1 else "RGB", width, height, 1, False)
-        with faults_of_file():
-            pixels = _by_opencv(data, header)
-        if pixels is not None:
-            return DecodedImage(header, data, pixels)
+    with faults_of_file():
+        data = path.read_bytes()
+    if data.startswith(_JPEG) and (image := _plain_jpeg(data, limits)):
+        return image
     if data.startswith(_PNG):
         _check_png_chunks(data)
-    with _opened(io.BytesIO(data), path, limits) as (header, image):
+    with _opened(io.BytesIO(data), path, limits) as (header, opened):
         pixels = _by_opencv(data, header) if _opencv_is_right(header) else None
         if pixels is None:
-            pixels = _by_pillow(image, header)
+            pixels = _by_pillow(opened, header)
     return DecodedImage(header, data, pixels)
+
+
+def _plain_jpeg(data: bytes, limits: Limits) -> DecodedImage | None:
+    """An ordinary JPEG, without a look at it by Pillow; None for others and for what OpenCV refuses."""
+    size = plain_jpeg_size(data)
+    if size is None:
+        return None
+    width, height, channels = size
+    limits.check_pixels(width, height)
+    header = ImageHeader("JPEG", "L" if channels == 1 else "RGB", width, height, 1, False)
+    with faults_of_file():
+        pixels = _by_opencv(data, header)
+    return None if pixels is None else DecodedImage(header, data, pixels)
 
 
 @contextmanager

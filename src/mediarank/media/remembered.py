@@ -59,6 +59,12 @@ def prune(cache: Path, limit: int) -> int:
     return removed
 
 
+def statistics(cache: Path) -> tuple[int, int]:
+    """Number of entries, and bytes of their files (which may be shared with the workspace by hard links)."""
+    entries = [entry for entry in cache.glob("??/*") if not entry.name.startswith(".")]
+    return len(entries), sum(path.stat().st_size for entry in entries for path in entry.rglob("*") if path.is_file())
+
+
 def _entry(job: Job, config: FramesConfig, limits: Limits, cache: Path) -> Path:
     facts = [VERSION, job.item_id, job.kind, job.sha256, asdict(config), asdict(limits)]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -7,12 +7,15 @@ came of it, and nothing else.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import secrets
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -53,6 +56,14 @@ class Record:
             except psutil.Error:  # gone meanwhile, or another user's
                 continue
         return found
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Wait until nobody else starts or ends services of this project."""
+    with (state_folder(root) / "services.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def read_records(root: Path) -> dict[str, Record]:
@@ -125,8 +136,6 @@ def tail(record: Record, lines: int = 15) -> str:
 
 def in_use(port: int) -> bool:
     """Whether something on this machine already listens on the port."""
-    import socket
-
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

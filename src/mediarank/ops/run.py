@@ -1,10 +1,10 @@
 """One run of the pipeline in one workspace: what a Prefect task asks for when its turn has come.
 
-`PipelineRun` holds the workspace's lock, DVC's graph and the run's processes. It knows what a finished `dvc repro`
+`PipelineRun` holds the workspace's lock, DVC's plan and the run's processes. It knows what a finished `dvc repro`
 means: done, restored, failed for good, or failed by a passing fault that deserves another attempt.
 
-A run that has nothing to do should cost little more than asking DVC, so what imports pandas is imported where it is
-needed.
+A run that has nothing to do should cost little more than asking DVC. So the plan is read by another process, which a
+script can start before it imports Prefect (`begin_early`), and what imports pandas is imported where it is needed.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import errno
 import hashlib
 import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -23,9 +24,9 @@ from pathlib import Path
 from types import TracebackType
 
 from mediarank.ops.children import Children, Ended
-from mediarank.ops.dag import LOCK, Dag, Stage
-from mediarank.ops.environment import state_folder
-from mediarank.ops.runlock import one_run
+from mediarank.ops.dag import LOCK, Plan, Stage, put_in_order
+from mediarank.ops.environment import child_environment, state_folder
+from mediarank.ops.runlock import one_run, take
 
 Say = Callable[[str], None]
 
@@ -94,6 +95,18 @@ TRACK = FollowUp(
 )
 
 
+_BEGUN: dict[Path, tuple[int, subprocess.Popen[str]]] = {}
+"""Workspaces that this process holds already, with the process that reads their plan."""
+
+
+def begin_early(root: Path) -> None:
+    """Take the workspace, if it is free, and start reading its plan; this process's next run goes on from there."""
+    root = root.resolve()
+    held = take(root)
+    if held is not None:
+        _BEGUN[root] = held, _read(root)
+
+
 class PipelineRun:
     """The workspace at `root`, held for one run; at the end no process is left and `dvc.lock` is in order.
 
@@ -103,18 +116,24 @@ class PipelineRun:
 
     def __init__(self, root: Path, say: Say, seconds: float) -> None:
         self.root = root.resolve()
-        self.stages: tuple[Stage, ...] = ()
         self._say = say
         self._seconds = seconds
+        self._moved: set[str] = set()
         self._stack = ExitStack()
 
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In plan order."""
+        return self._plan.stages
+
     def __enter__(self) -> PipelineRun:
+        early, reading = _BEGUN.pop(self.root, (None, None))
         with ExitStack() as stack:
-            held = stack.enter_context(one_run(self.root, self._say))
-            self._dag = stack.enter_context(Dag(self.root))
-            stack.callback(self._dag.put_in_order)
+            held = stack.enter_context(one_run(self.root, self._say, early))
+            self._plan = _plan(reading or _read(self.root))
+            self._stages = {stage.address: stage for stage in self._plan.stages}
+            stack.callback(self._tidy)
             self._children = stack.enter_context(Children(self.root, _jobs, held))
-            self.stages = self._dag.stages
             self._stack = stack.pop_all()
         return self
 
@@ -125,23 +144,22 @@ class PipelineRun:
 
     def bring_up_to_date(self, address: str, say: Say) -> Done:
         """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
-        from dvc.lock import LockError
-
-        try:
-            if self._dag.unchanged(address):
-                return Done.CACHED
-        except LockError as error:
-            raise PassingFault(f"{address}: {error}") from error
+        stage = self._stages[address]
+        if stage.unchanged and self._moved.isdisjoint(stage.upstream):
+            return Done.CACHED
         # --wait-for-lock is a flag of dvc, not of repro. Without it, work that has just been finished is lost if
         # another stage holds DVC's lock for three seconds.
         command = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", address)
         ended = self._run(address, command, say)
+        if any(line.endswith("didn't change, skipping") for line in ended.lines):
+            return Done.CACHED
+        self._moved.add(address)
         restored = any(line.endswith("skipping run, checking out outputs") for line in ended.lines)
         return Done.RESTORED if restored else Done.RAN
 
     def follow_up(self, what: FollowUp, say: Say) -> Done:
         """Run a command that comes after the stages, unless it was done for exactly this before."""
-        self._dag.put_in_order()
+        self._tidy()
         marks = state_folder(self.root) / "followed.json"
         try:
             done = dict(json.loads(marks.read_text()))
@@ -154,6 +172,11 @@ class PipelineRun:
 
         store.write_json(marks, {**done, what.name: what.key(self.root)})
         return Done.RAN
+
+    def _tidy(self) -> None:
+        """What stages that finished side by side left in the order of their finishing."""
+        if self._moved or not self._plan.in_order:
+            put_in_order(self.root, self._plan)
 
     def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
         try:
@@ -177,6 +200,31 @@ class PipelineRun:
             raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
         self._say(f"{name} took {time.monotonic() - began:.1f} s")
         return ended
+
+
+def _read(root: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mediarank.ops.dag", str(root)],
+        env=child_environment(root),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _plan(reading: subprocess.Popen[str]) -> Plan:
+    try:
+        text, words = reading.communicate()
+    except BaseException:
+        reading.kill()
+        raise
+    if reading.returncode:
+        from mediarank.types import ConfigError
+
+        raise ConfigError(words.strip())
+    return Plan.from_json(text)
 
 
 def _last_words(ended: Ended, most: int = 40) -> str:

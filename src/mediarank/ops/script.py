@@ -1,7 +1,8 @@
 """A script that runs a flow: its Prefect settings, and a server for it if there is none.
 
 Prefect can start a temporary server itself, but leaves it behind when the script is killed. Ours hangs by a guard
-(see `guard.py`) and goes with the script, however that ends; and it starts while the script still imports Prefect.
+(see `guard.py`) and goes with the script, however that ends. It starts, and the plan is read, while the script still
+imports Prefect.
 """
 
 from __future__ import annotations
@@ -19,18 +20,20 @@ from pathlib import Path
 from mediarank.ops.children import GRACE, let_go
 from mediarank.ops.environment import child_environment, quiet_environment, state_folder
 from mediarank.ops.processes import prefect_api
+from mediarank.ops.run import begin_early
 
 PATIENCE = 90.0
 """Seconds to wait for the server: it takes 8 to 13 on a machine that has other things to do as well."""
 
 
 def settle(root: Path) -> Callable[[], None]:
-    """Set Prefect's variables, which must be done before it is imported; call what is returned before running a flow.
+    """Prepare a run on the project at `root`: call this before Prefect is imported, and the result before the run.
 
     The server is the one that `PREFECT_API_URL` names, or that of `make up`, or a temporary one.
     """
     # Prefect's console log stays silent: the script prints what a person wants to see, the rest is in the run's log.
     os.environ.update(quiet_environment(root), PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL")
+    begin_early(root)
     known = os.environ.get("PREFECT_API_URL") or prefect_api(root)
     if known:
         os.environ["PREFECT_API_URL"] = known

@@ -18,7 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mediarank.ops.processes import Record, end, in_use, launch, read_records, tail, write_records
+from mediarank.ops.processes import Record, alone, end, in_use, launch, read_records, tail, write_records
 from mediarank.ops.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
 from mediarank.types import ConfigError, MediarankError
 
@@ -36,6 +36,9 @@ class Service:
 
     answers : whether it is ready, given the record of its process
     port, variable : where it listens, and what to set to have it elsewhere; 0 and nothing if it does not
+    variables : for its environment
+    prepare : what to do before it is started
+    after : the service that must answer before this one starts, and with which it is started anew
     """
 
     name: str
@@ -45,6 +48,8 @@ class Service:
     port: int = 0
     variable: str = ""
     variables: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], object] = lambda: None
+    after: str = ""
 
     @property
     def address(self) -> str:
@@ -77,70 +82,75 @@ def services(root: Path) -> tuple[Service, ...]:
             lambda record: _get(f"{record.address}/health") is not None,
             mlflow,
             "MEDIARANK_MLFLOW_PORT",
+            prepare=lambda: (root / DATABASE).exists() or prepare_database(root, SQLITE + DATABASE),
         ),
         Service(
             "runner",
             f"the deployment {DEPLOYMENT}",
             (sys.executable, str(root / "flows" / "deployments.py")),
             lambda record: _registered(server, record.started),
-            variables={"PREFECT_API_URL": f"{server}/api"},
+            # Who asks for a run in the UI should not wait ten seconds until somebody looks.
+            variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3"},
+            after="prefect",
         ),
     )
 
 
-def up(root: Path, say: Callable[[str], None] = print, seconds: float = 120.0) -> dict[str, str]:
+def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -> dict[str, str]:
     """Start what does not run yet; the addresses of what can be looked at, by name.
 
     seconds : how long all of it may take to answer
     """
     root = root.resolve()
-    deadline = time.monotonic() + seconds
-    records = read_records(root)
-    started: list[str] = []
-    wanted = services(root)
-    try:
-        for service in wanted:
-            known = records.get(service.name)
-            if known is not None and known.alive and service.address == known.address:
-                say(f"{service.what} already runs (process {known.pid}).")
-                continue
-            if known is not None:  # it died, or is to move to another port
-                end(known)
-            if service.port and in_use(service.port):
-                raise ServiceError(
-                    f"Port {service.port} is taken, so {service.what} can't use it. End what listens there, or choose "
-                    f"another port: {service.variable}={service.port + 1} make up"
-                )
-            if service.name == "mlflow" and not (root / DATABASE).exists():
-                prepare_database(root, SQLITE + DATABASE)
-            if service.name == "runner":  # it registers with the server, which must answer first
-                _wait(wanted[0], records, deadline)
-            records[service.name] = launch(root, service.name, service.command, service.address, service.variables)
-            write_records(root, records)
-            started.append(service.name)
-        for service in wanted:
-            _wait(service, records, deadline)
-    except BaseException:
-        _end(root, records, started)
-        raise
-    for service in wanted:
-        say(f"{service.what:<30} {service.address or 'every night; runs are in the Prefect UI'}")
-    return {service.name: service.address for service in wanted if service.address}
+    wanted = {service.name: service for service in services(root)}
+    with alone(root):
+        deadline = time.monotonic() + seconds
+        records = read_records(root)
+        started: list[str] = []
+        try:
+            for name, service in wanted.items():
+                known = records.get(name)
+                stays = known is not None and known.alive and known.address == service.address
+                if known is not None and stays and service.after not in started:
+                    say(f"{service.what} already runs (process {known.pid}).")
+                    continue
+                if known is not None:  # it died, moves to another port or belongs to a server that did
+                    end(known)
+                if service.port and in_use(service.port):
+                    raise ServiceError(
+                        f"Port {service.port} is taken, so {service.what} can't use it. End what listens there, or "
+                        f"choose another port: {service.variable}={service.port + 1} make up"
+                    )
+                service.prepare()
+                if service.after:
+                    _wait(wanted[service.after], records, deadline)
+                records[name] = launch(root, name, service.command, service.address, service.variables)
+                started.append(name)
+                write_records(root, records)
+            for service in wanted.values():
+                _wait(service, records, deadline)
+        except BaseException:
+            _end(root, records, started)
+            raise
+    for service in wanted.values():
+        say(f"{service.what:<30} {service.address or 'every night; its runs are in the Prefect UI'}")
+    return {name: service.address for name, service in wanted.items() if service.address}
 
 
 def down(root: Path, say: Callable[[str], None] = print) -> list[str]:
     """End what `up` started, and nothing else; the names of what was still running."""
     root = root.resolve()
-    records = read_records(root)
-    running = [name for name, record in records.items() if record.members()]
-    _end(root, records, list(records))
+    with alone(root):
+        records = read_records(root)
+        running = [name for name, record in records.items() if record.members()]
+        _end(root, records, list(records))
     say(f"Ended: {', '.join(running)}." if running else "Nothing was running.")
     return running
 
 
 def _end(root: Path, records: dict[str, Record], names: list[str]) -> None:
     """Last started, first ended: the runner wants to tell the server that it goes."""
-    for name in reversed(names):
+    for name in sorted(names, key=lambda name: records[name].started, reverse=True):
         end(records.pop(name))
         write_records(root, records)
 

@@ -1,23 +1,27 @@
 """φ(q, p): how alike two items are, by several similarities on several feature types (paper 003, section 3.1).
 
 A feature type gives one number a similarity, oriented so that larger is more alike: cosine, negative L2, negative L1
-and negative χ² distance. One pass over a block of rows computes all of them; blocks are fixed, so the result does
-not depend on the number of threads.
+and negative χ² distance. `phi_over_types` keeps them all, to learn from; `weighted_phi` adds them up under given
+weights in the same pass and keeps one score an item, to search with. Both read every row once, a fixed block at a
+time on all cores, so the result does not depend on the number of threads and memory-mapped features stay on disk.
 """
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
+from mediarank.fanout import jobs
 from mediarank.types import DataError, Floats
 
 SIMILARITIES: Final = ("cosine", "l2", "l1", "chi2")
 BLOCK: Final = 4096
+_WIDTH: Final = len(SIMILARITIES)
 
 
 def phi(query: Floats, rows: Floats) -> Floats:
@@ -29,46 +33,111 @@ def phi(query: Floats, rows: Floats) -> Floats:
     [[ 0.99 -1.   -1.   -0.06]
      [ 0.96 -1.41 -2.   -0.14]]
     """
-    if rows.ndim != 2 or query.shape != rows.shape[1:]:
-        raise DataError(f"A query of shape {query.shape} can't be compared with rows of shape {rows.shape}.")
-    out = np.empty((len(rows), len(SIMILARITIES)), dtype=np.float32)
-    query = np.ascontiguousarray(query, dtype=np.float32)
+    return phi_over_types([query], [rows])
+
+
+def phi_over_types(queries: Sequence[Floats], collections: Sequence[Floats]) -> Floats:
+    """φ of one query over several feature types: (n, 4 × types). queries[k] : (d_k,); collections[k] : (n, d_k)"""
+    queries, count = _comparable(queries, collections)
+    out = np.empty((count, _WIDTH * len(queries)), dtype=np.float32)
 
     def fill(start: int) -> None:
-        _phi_block(query, rows[start : start + BLOCK], out[start : start + BLOCK])
+        for k, (query, rows) in enumerate(zip(queries, collections, strict=True)):
+            _phi_block(query, rows[start : start + BLOCK], out[start : start + BLOCK, _WIDTH * k : _WIDTH * (k + 1)])
 
-    starts = range(0, len(rows), BLOCK)
-    if len(starts) <= 1:
-        for start in starts:
-            fill(start)
-    else:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(fill, starts))
+    _for_blocks(fill, count)
     return out
 
 
+def weighted_phi(
+    queries: Sequence[Floats], collections: Sequence[Floats], weights: npt.ArrayLike, offset: float = 0.0
+) -> Floats:
+    """`weights · φ + offset` of one query and every row, (n,), without keeping φ. weights : (4 × types,)"""
+    queries, count = _comparable(queries, collections)
+    given = np.ascontiguousarray(weights, dtype=np.float32)
+    if given.shape != (_WIDTH * len(queries),):
+        raise DataError(
+            f"φ over {len(queries)} feature types has {_WIDTH * len(queries)} dimensions; weights of shape "
+            f"{given.shape} don't fit."
+        )
+    out = np.full(count, offset, dtype=np.float32)
+
+    def add(start: int) -> None:
+        for k, (query, rows) in enumerate(zip(queries, collections, strict=True)):
+            own = given[_WIDTH * k : _WIDTH * (k + 1)]
+            _weighted_block(query, rows[start : start + BLOCK], own, out[start : start + BLOCK])
+
+    _for_blocks(add, count)
+    return out
+
+
+def _comparable(queries: Sequence[Floats], collections: Sequence[Floats]) -> tuple[list[Floats], int]:
+    """The queries as contiguous vectors, and the number of rows, once all shapes fit."""
+    if not queries or len(queries) != len(collections):
+        raise DataError(f"A query of {len(queries)} feature types can't be compared with rows of {len(collections)}.")
+    for query, rows in zip(queries, collections, strict=True):
+        if rows.ndim != 2 or query.shape != rows.shape[1:]:
+            raise DataError(f"A query of shape {query.shape} can't be compared with rows of shape {rows.shape}.")
+    counts = {len(rows) for rows in collections}
+    if len(counts) > 1:
+        raise DataError(f"Feature types must describe the same items, but have {sorted(counts)} rows.")
+    return [np.ascontiguousarray(query, dtype=np.float32) for query in queries], counts.pop()
+
+
+def _for_blocks(function: Callable[[int], None], count: int) -> None:
+    starts = range(0, count, BLOCK)
+    workers = min(jobs(), len(starts))
+    if workers <= 1:
+        for start in starts:
+            function(start)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        for _ in pool.map(function, starts):
+            pass  # drawing the results raises what a thread raised
+
+
 # error_model="numpy" lets the division vectorise; fastmath without the nan and inf flags reorders sums only.
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
-def _phi_block(query, rows, out):  # type: ignore[no-untyped-def]
+_compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
+
+
+@_compiled
+def _similarities(query: Any, row: Any, own: Any) -> Any:
+    """The four of one pair; own : the query's squared length"""
     tiny = np.float32(1e-12)
+    dot = np.float32(0)
+    norm = np.float32(0)
+    square = np.float32(0)
+    absolute = np.float32(0)
+    chi = np.float32(0)
+    for j in range(query.shape[0]):
+        q, p = query[j], row[j]
+        difference = q - p
+        dot += q * p
+        norm += p * p
+        square += difference * difference
+        absolute += abs(difference)
+        chi += difference * difference / (abs(q) + abs(p) + tiny)
+    return dot / np.sqrt(own * norm + tiny), -np.sqrt(square), -absolute, np.float32(-0.5) * chi
+
+
+@_compiled
+def _squared_length(query: Any) -> Any:
     own = np.float32(0)
     for j in range(query.shape[0]):
         own += query[j] * query[j]
+    return own
+
+
+@_compiled
+def _phi_block(query: Any, rows: Any, out: Any) -> None:
+    own = _squared_length(query)
     for i in range(rows.shape[0]):
-        dot = np.float32(0)
-        norm = np.float32(0)
-        square = np.float32(0)
-        absolute = np.float32(0)
-        chi = np.float32(0)
-        for j in range(query.shape[0]):
-            q, p = query[j], rows[i, j]
-            difference = q - p
-            dot += q * p
-            norm += p * p
-            square += difference * difference
-            absolute += abs(difference)
-            chi += difference * difference / (abs(q) + abs(p) + tiny)
-        out[i, 0] = dot / np.sqrt(own * norm + tiny)
-        out[i, 1] = -np.sqrt(square)
-        out[i, 2] = -absolute
-        out[i, 3] = np.float32(-0.5) * chi
+        out[i, 0], out[i, 1], out[i, 2], out[i, 3] = _similarities(query, rows[i], own)
+
+
+@_compiled
+def _weighted_block(query: Any, rows: Any, weights: Any, out: Any) -> None:
+    own = _squared_length(query)
+    for i in range(rows.shape[0]):
+        cosine, l2, l1, chi2 = _similarities(query, rows[i], own)
+        out[i] += weights[0] * cosine + weights[1] * l2 + weights[2] * l1 + weights[3] * chi2

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.similarity.phi import phi
+from mediarank.similarity.phi import phi_over_types
 from mediarank.types import Floats
 
 
@@ -23,10 +23,10 @@ class PhiScaler:
     def apply(self, values: Floats) -> Floats:
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
-
-def phi_over_types(queries: Sequence[Floats], collections: Sequence[Floats]) -> Floats:
-    """φ of one query over several feature types: (n, 4 × types). queries[k] : (d_k,); collections[k] : (n, d_k)"""
-    return np.concatenate([phi(q, rows) for q, rows in zip(queries, collections, strict=True)], axis=1)
+    def unscaled(self, weights: Floats) -> tuple[Floats, float]:
+        """(v, c) so that `v · φ + c` is what `weights` make of scaled φ: a search then never scales a row."""
+        v = weights.astype(np.float64) / self.deviation
+        return v.astype(np.float32), float(-(v @ self.mean.astype(np.float64)))
 
 
 def fit_scaler(matrices: Sequence[Floats], pairs: int, rng: np.random.Generator) -> PhiScaler:

@@ -53,7 +53,8 @@ class Cast:
             scale *= float(np.exp(rng.uniform(-0.45, 0.45)))
             # The upper end stays in the picture: what flies is put lower, what stands is made smaller.
             if zone == "sky":
-                foot = max(foot, 0.8 * scale)
+                scale = min(scale, 0.5 * canvas.height)
+                foot = max(foot, scale)
             else:
                 scale = min(scale, 0.9 * foot)
             pen = Pen(

@@ -1,0 +1,142 @@
+"""What the concepts benchmark measures on: fifty feature types, and a collection's pictures described by them.
+
+The paper's five families (colour histogram, correlogram, moments, wavelet texture, edge histogram) and local binary
+patterns, each at five granularities, and five more. None needs a codebook, so one description serves every split.
+Types were fixed before anything was measured.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mediarank.collections.registry import open_collection
+from mediarank.fanout import fan_out
+from mediarank.features.autocorrelogram import Autocorrelogram
+from mediarank.features.base import Extractor
+from mediarank.features.colour_histogram import HsvHistogram, LabHistogram, RgbHistogram
+from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.gabor import GaborBank
+from mediarank.features.gist import Gist
+from mediarank.features.granularity import Granularity
+from mediarank.features.haar import HaarTexture
+from mediarank.features.hog import Hog
+from mediarank.features.lbp import Lbp
+from mediarank.media.image import decode_image
+from mediarank.media.limits import Limits
+from mediarank.media.working import fit_inside
+from mediarank.stages.splits import SplitsConfig, assign_roles
+from mediarank.types import DataError, FeatureMatrix, Floats, Judgments, Labels, Roles
+
+LONGEST_SIDE = 320
+GRANULARITIES: tuple[Granularity, ...] = ("global", "centre", "2x2", "3x3", "thirds")
+
+
+def feature_types() -> dict[str, Extractor]:
+    """Fifty, by name."""
+    types: dict[str, Extractor] = {}
+    for where in GRANULARITIES:
+        types |= {
+            f"lab_{where}": LabHistogram(granularity=where, bins=(4, 4, 4)),
+            f"rgb_{where}": RgbHistogram(granularity=where, bins=(4, 4, 4)),
+            f"hsv_{where}": HsvHistogram(granularity=where, bins=(8, 3, 3)),
+            f"correlogram_{where}": Autocorrelogram(granularity=where, bins=(3, 3, 3)),
+            f"lab_moments_{where}": ColourMoments(granularity=where),
+            f"hsv_moments_{where}": ColourMoments(granularity=where, space="hsv"),
+            f"edges_{where}": EdgeDirection(granularity=where, bins=12),
+            f"wavelets_{where}": HaarTexture(granularity=where),
+            f"patterns_{where}": Lbp(granularity=where, radii=(1.0,)),
+        }
+    return types | {
+        "lab_moments_4x4": ColourMoments(granularity="4x4"),
+        "edges_4x4": EdgeDirection(granularity="4x4", bins=8),
+        "gist": Gist(),
+        "gradients": Hog(window=96, cell=24),
+        "gabor": GaborBank(),
+    }
+
+
+@dataclass(frozen=True)
+class Described:
+    """features : by type; judgments : concepts and what shows them; extraction : seconds an item, by type"""
+
+    features: Mapping[str, FeatureMatrix]
+    judgments: Judgments
+    extraction: Mapping[str, float]
+
+    def roles(self, seed: int) -> Roles:
+        """50 % base, 20 % rank, 30 % test, concepts spread evenly."""
+        items = pd.DataFrame({"item_id": list(self.judgments.candidates), "kind": "image", "phash": ""})
+        pairs = [(item, concept, True) for concept, grades in self.judgments for item in grades]
+        labels = Labels({"concepts": pd.DataFrame(pairs, columns=["item", "concept", "relevant"])})
+        return assign_roles(items.assign(group_id=items["item_id"]), labels, SplitsConfig(seed=seed))[0]
+
+
+def describe(folder: Path, cache: Path | None, rarest: int, commonest: int, limit: int | None = None) -> Described:
+    """Every picture of the collection by every type; kept in `cache`, since extraction takes minutes.
+
+    rarest, commonest : positives that a concept must have at least and may have at most
+    limit : only so many pictures, evenly spread, for a quick look
+    """
+    listing = open_collection(folder)
+    pairs = list(_labelled(listing.labels))
+    items = sorted({item for item, _ in pairs} & set(listing.files))
+    items = items[:: max(1, len(items) // limit)] if limit else items
+    kept = set(items)
+    shown = Counter(concept for item, concept in pairs if item in kept)
+    chosen = [(c, i) for i, c in pairs if i in kept and rarest <= shown[c] <= commonest]
+    if not chosen:
+        raise DataError(f"{folder} has no concept, keyword or class with {rarest} to {commonest} pictures.")
+    types = feature_types()
+    vectors, seconds = _cached(types, [(item, listing.files[item]) for item in items], cache)
+    ids = np.array(items)
+    features = {
+        name: FeatureMatrix(ids, tuple(map(str, range(values.shape[1]))), values) for name, values in vectors.items()
+    }
+    return Described(features, Judgments.from_pairs(chosen, items), dict(zip(types, seconds.tolist(), strict=True)))
+
+
+def _labelled(labels: Labels) -> Iterable[tuple[str, str]]:
+    """(item, concept): concepts if the collection has them, or else keywords, or else classes."""
+    if len(labels["concepts"]):
+        table = labels["concepts"]
+        return table.loc[table["relevant"].astype(bool), ["item", "concept"]].itertuples(index=False, name=None)
+    table = labels["keywords"] if len(labels["keywords"]) else labels["classes"]
+    return table.itertuples(index=False, name=None)
+
+
+def _cached(
+    types: Mapping[str, Extractor], files: list[tuple[str, Path]], cache: Path | None
+) -> tuple[dict[str, Floats], np.ndarray]:
+    key = hashlib.sha256(repr([files, [e.identity() for e in types.values()]]).encode()).hexdigest()[:16]
+    kept = cache / f"concepts-{key}.npz" if cache else None
+    if kept and kept.exists():
+        with np.load(kept) as archive:
+            return {name: archive[name] for name in types}, archive["seconds"]
+    _extract(types, files[0][1])  # compiles the kernels, so that workers find them and costs are not theirs
+    rows = fan_out(partial(_extract, types), [path for _, path in files], "features")
+    vectors = {name: np.stack([row[name] for row, _ in rows]) for name in types}
+    seconds = np.median([spent for _, spent in rows], axis=0)
+    if kept:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(kept, seconds=seconds, **vectors)
+    return vectors, seconds
+
+
+def _extract(types: Mapping[str, Extractor], path: Path) -> tuple[dict[str, Floats], list[float]]:
+    picture = fit_inside(decode_image(path, Limits()), LONGEST_SIDE)
+    vectors, seconds = {}, []
+    for name, extractor in types.items():
+        started = time.perf_counter()
+        vectors[name] = extractor.extract(picture)
+        seconds.append(time.perf_counter() - started)
+    return vectors, seconds

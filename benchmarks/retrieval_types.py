@@ -1,0 +1,100 @@
+"""The feature types of the retrieval benchmark, and their rows for any collection of pictures with classes.
+
+Fifteen types to choose nine from: colour with layouts, colour layout as GIST, bags of SIFT and hue words, local binary
+patterns, gradients, Gabor responses, edges, wavelets, correlograms. Codebooks are fitted on a few items that are then
+never asked with. Working copies and features are kept in a cache folder, since extraction takes minutes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mediarank.collections.registry import open_collection
+from mediarank.fanout import fan_out
+from mediarank.features.autocorrelogram import Autocorrelogram
+from mediarank.features.base import Extractor, LocalExtractor
+from mediarank.features.cache import FeatureCache
+from mediarank.features.colour_histogram import HsvHistogram, LabHistogram, RgbHistogram
+from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.gabor import GaborBank
+from mediarank.features.gist import Gist
+from mediarank.features.haar import HaarTexture
+from mediarank.features.hog import Hog
+from mediarank.features.hue import Hue
+from mediarank.features.lbp import Lbp
+from mediarank.features.matrix import build
+from mediarank.features.sift import Sift
+from mediarank.media.frames import FramesConfig
+from mediarank.media.limits import Limits
+from mediarank.media.remembered import Job, working_copies
+from mediarank.types import FeatureMatrix, Roles
+
+TYPES: Mapping[str, Extractor | LocalExtractor] = {
+    "lab": LabHistogram(normalisation="sqrt"),
+    "lab_layout": LabHistogram(bins=(4, 6, 6), granularity="quadrants_centre", normalisation="sqrt"),
+    "hsv": HsvHistogram(normalisation="sqrt"),
+    "hsv_thirds": HsvHistogram(bins=(12, 4, 3), granularity="global_thirds", normalisation="sqrt"),
+    "rgb": RgbHistogram(),
+    "moments_layout": ColourMoments(granularity="4x4"),
+    "autocorrelogram": Autocorrelogram(space="hsv", bins=(16, 2, 2)),
+    "gist": Gist(colour=True),
+    "sift": Sift(words=1000, assignment="soft", normalisation="sqrt"),
+    "sift_layout": Sift(words=250, granularity="quadrants_centre", assignment="soft", normalisation="sqrt"),
+    "hue_words": Hue(words=250, granularity="global_thirds", assignment="soft", normalisation="sqrt"),
+    "lbp": Lbp(cells=2),
+    "hog": Hog(),
+    "gabor": GaborBank(),
+    "edges": EdgeDirection(granularity="2x2"),
+    "haar": HaarTexture(colour=True),
+}
+CODEBOOK_ITEMS = 400
+
+
+@dataclass(frozen=True)
+class Described:
+    """classes : item -> class, of every usable item; matrices : a feature type each; reserved : fitted the codebooks"""
+
+    classes: Mapping[str, str]
+    matrices: Mapping[str, FeatureMatrix]
+    reserved: frozenset[str]
+
+
+def describe(folder: Path, cache: Path, seed: int = 0) -> Described:
+    """Every picture of the collection that has a class, by every type."""
+    listing = open_collection(folder)
+    classes = {item: name for item, name in listing.labels.class_of.items() if item in listing.files}
+    jobs = [Job(item, path, "image", digest(path)) for item, path in sorted(listing.files.items()) if item in classes]
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as target:  # links into the cache's copies
+        make = partial(
+            working_copies, target=Path(target), config=FramesConfig(), limits=Limits(), cache=cache / "copies"
+        )
+        copies = fan_out(make, jobs, "working copies")
+        frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
+        return _described(frames, classes, Path(target), FeatureCache(cache / "features"), seed)
+
+
+def _described(
+    frames: pd.DataFrame, classes: Mapping[str, str], target: Path, store: FeatureCache, seed: int
+) -> Described:
+    items = frames["item_id"].tolist()
+    drawn = np.random.default_rng(seed).choice(len(items), min(CODEBOOK_ITEMS, len(items) // 4), replace=False)
+    reserved = frozenset(items[k] for k in drawn)
+    role = ["base" if item in reserved else "rank" for item in items]
+    roles = Roles(pd.DataFrame({"item_id": items, "group_id": items, "role": role, "fold": 0}))
+    sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
+    matrices = {name: build(family, frames, sounds, target, roles, store) for name, family in TYPES.items()}
+    return Described({item: classes[item] for item in items}, matrices, reserved)
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

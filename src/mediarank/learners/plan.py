@@ -1,0 +1,157 @@
+"""What a learned ranker does, as data: a plan of steps, and the walk that carries it out.
+
+A step adds a weighted sum of model scores to every item that is still in; an item is still in while its score so far
+reaches each step's threshold, and who is out stays out. RankBoost, Imbalanced RankBoost, the cascades, stacking and
+mean fusion all end up as such a plan, so one walk ranks with any of them, evaluates a model only on the items that
+need it, and counts what that cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.types import DataError
+
+Doubles = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.intp]
+Evaluate = Callable[[int, Positions], npt.NDArray[Any]]
+"""`evaluate(model, items)`: the scores of one model for some items, in their order."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """T steps over the models of a pool.
+
+    thresholds : (T,) what an item's score so far must reach to take the step; −inf lets everyone in
+    offsets : (T,) added to the score of those who take the step
+    starts : (T + 1,) step t uses the entries starts[t] to starts[t + 1] of:
+    models, weights : which models, and how much each counts
+    layered : those who took more steps rank above those who took fewer, whatever their scores
+    """
+
+    thresholds: Doubles
+    offsets: Doubles
+    starts: Positions
+    models: Positions
+    weights: Doubles
+    layered: bool = False
+
+    def __post_init__(self) -> None:
+        steps = len(self.thresholds)
+        shapes = (len(self.offsets), len(self.starts) - 1, len(self.models))
+        if shapes != (steps, steps, len(self.weights)) or self.starts[0] != 0 or self.starts[-1] != len(self.models):
+            raise DataError(f"A plan of {steps} steps has arrays that do not fit together: {shapes}.")
+
+    @classmethod
+    def of_steps(
+        cls,
+        steps: Sequence[Mapping[int, float]],
+        thresholds: Sequence[float] | None = None,
+        offsets: Sequence[float] | None = None,
+        layered: bool = False,
+    ) -> Plan:
+        """From one mapping of models to weights a step.
+
+        >>> Plan.of_steps([{3: 1.0}, {0: 0.5, 3: -0.25}], thresholds=[-np.inf, 0.2]).models.tolist()
+        [3, 0, 3]
+        """
+        counts = [len(step) for step in steps]
+        return cls(
+            np.full(len(steps), -np.inf) if thresholds is None else np.asarray(thresholds, dtype=np.float64),
+            np.zeros(len(steps)) if offsets is None else np.asarray(offsets, dtype=np.float64),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.intp),
+            np.array([model for step in steps for model in step], dtype=np.intp),
+            np.array([weight for step in steps for weight in step.values()], dtype=np.float64),
+            layered,
+        )
+
+    def __len__(self) -> int:
+        return len(self.thresholds)
+
+    @property
+    def distinct_models(self) -> list[int]:
+        """Every model that the plan may evaluate, in the order of its first use."""
+        return list(dict.fromkeys(self.models.tolist()))
+
+    def first(self, steps: int) -> Plan:
+        """The plan that stops after so many steps."""
+        end = self.starts[steps]
+        return Plan(
+            self.thresholds[:steps],
+            self.offsets[:steps],
+            self.starts[: steps + 1],
+            self.models[:end],
+            self.weights[:end],
+            self.layered,
+        )
+
+    def score(self, X: npt.NDArray[Any]) -> Doubles:
+        """(n,) scores of items whose model scores are all known, (n, models)."""
+        scores = np.zeros(len(X))
+        for state in walk(self, lambda model, items: X[items, model], len(X)):
+            scores = state.scores
+        return scores
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: getattr(self, name) for name in _ARRAYS} | {"layered": np.array(self.layered)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Plan:
+        missing = [name for name in (*_ARRAYS, "layered") if name not in arrays]
+        if missing:
+            raise DataError(f"A plan's archive lacks {', '.join(missing)}; delete it and fit the ranker again.")
+        return cls(**{name: arrays[name] for name in _ARRAYS}, layered=bool(arrays["layered"]))
+
+
+_ARRAYS: Final = ("thresholds", "offsets", "starts", "models", "weights")
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a walk stands after a step.
+
+    scores : (n,) of all items; higher is better
+    active : the items that took the step
+    evaluations : (model, items) evaluated so far, summed
+    """
+
+    step: int
+    scores: Doubles
+    active: Positions
+    evaluations: int
+
+
+def walk(plan: Plan, evaluate: Evaluate, items: int) -> Iterator[State]:
+    """Carry out a plan on items 0 … items − 1, one step at a time.
+
+    A model is asked once for an item at most, and never for one that is out.
+    """
+    sums, layers = np.zeros(items), np.zeros(items, dtype=np.intp)
+    active: Positions = np.arange(items)
+    known: dict[int, npt.NDArray[Any]] = {}
+    evaluations = 0
+    for step in range(len(plan)):
+        if plan.thresholds[step] > -np.inf:
+            active = active[sums[active] >= plan.thresholds[step]]
+        gain = np.full(len(active), plan.offsets[step])
+        for entry in range(plan.starts[step], plan.starts[step + 1]):
+            model = int(plan.models[entry])
+            if model not in known:
+                known[model] = np.zeros(items, dtype=np.float32)
+                if len(active):
+                    known[model][active] = evaluate(model, active)
+                evaluations += len(active)
+            gain += plan.weights[entry] * known[model][active]
+        sums[active] += gain
+        layers[active] = step
+        yield State(step, _layered(sums, layers) if plan.layered else sums.copy(), active, evaluations)
+
+
+def _layered(sums: Doubles, layers: Positions) -> Doubles:
+    """Each layer gets an interval of length 1, in which its scores keep their order."""
+    return layers + 0.5 + np.arctan(sums) / np.pi

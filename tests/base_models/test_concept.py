@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_pool import collection
+
+from mediarank.base_models.concept import ConceptModels, Questions
+from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.svm import SVMConfig
+from mediarank.base_models.training import fit_pool
+from mediarank.types import DataError, FeatureMatrix
+
+CONFIG = SVMConfig(penalties=(2.0,), widths=(1.0,))
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[dict[str, SVMPool], dict[str, FeatureMatrix]]:
+    features = {"texture": collection(1)[0], "colour": collection(0)[0]}
+    judgments = collection(0)[1]
+    base = list(features["colour"].ids[:100])
+    return {name: fit_pool(name, matrix, judgments, base, CONFIG) for name, matrix in features.items()}, features
+
+
+def test_machines_are_ordered_by_type_and_bag_and_score_as_their_pools(
+    trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
+) -> None:
+    pools, features = trained
+    models = ConceptModels.of(pools, "fish")
+    assert models.names == ("colour|0", "colour|1", "texture|0", "texture|1")
+    items = [str(i) for i in features["colour"].ids[100:130]]
+    expected = np.hstack(
+        [
+            pools[kind].score(features[kind], items).values[:, pools[kind].columns("fish")]
+            for kind in ("colour", "texture")
+        ]
+    )
+    np.testing.assert_allclose(models.score(features, items), expected, atol=1e-5)
+
+
+def test_questions_reach_only_the_items_asked_about_and_are_counted(
+    trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
+) -> None:
+    pools, features = trained
+    models = ConceptModels.of(pools, "boat")
+    items = [str(i) for i in features["colour"].ids[::-1]]
+    ask = Questions(models, features, items)
+    answer = ask(2, np.array([5, 0]))
+    np.testing.assert_allclose(answer, models.score(features, [items[5], items[0]])[:, 2], atol=1e-6)
+    assert ask.kernel_evaluations == 2 * int(models.machines[2].support_counts[0]) > 0
+
+
+def test_costs_are_counted_in_support_vectors(
+    trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
+) -> None:
+    models = ConceptModels.of(trained[0], "sky")
+    counts = np.array([machine.support_counts[0] for machine in models.machines])
+    np.testing.assert_allclose(models.scoring_seconds() / models.scoring_seconds()[0], counts / counts[0])
+    assert (models.scoring_seconds() > 0).all()
+
+
+def test_a_concept_without_machines_is_explained(
+    trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
+) -> None:
+    with pytest.raises(DataError, match="too few positives"):
+        ConceptModels.of(trained[0], "unicorn")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.svm import SVC
+
+from mediarank.base_models.svm import Bag, SVMConfig, area_under_roc, fit_machine, stratified_folds
+
+
+def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] = (0.02, 0.1, 0.5)) -> Bag:
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n) < n // 2
+    values = (rng.normal(size=(n, 5)) + gap * labels[:, None]).astype(np.float32)
+    return Bag(("boat", 0), np.arange(n), values, labels, gammas, seed=(seed,))
+
+
+def test_it_chooses_and_fits_what_scikit_learn_would() -> None:
+    config = SVMConfig(penalties=(2.0,))
+    examples = bag()
+    machine = fit_machine(examples, config)
+    folds = stratified_folds(examples.labels, 3, np.random.default_rng(examples.seed))
+    which = np.zeros(60, dtype=int)
+    for number, held in enumerate(folds):
+        which[held] = number
+    search = GridSearchCV(
+        SVC(kernel="rbf"), {"gamma": [0.02, 0.1, 0.5], "C": [2.0]}, scoring="roc_auc", cv=PredefinedSplit(which)
+    ).fit(examples.values.astype(np.float64), examples.labels)
+    assert machine.area == pytest.approx(search.best_score_)
+    peer = SVC(kernel="rbf", gamma=machine.gamma, C=machine.penalty).fit(
+        examples.values.astype(np.float64), examples.labels
+    )
+    np.testing.assert_array_equal(machine.support, peer.support_)
+    # libsvm stops at a tolerance of its own, so float32 distances may leave it elsewhere within that.
+    np.testing.assert_allclose(machine.coefficients, peer.dual_coef_[0], atol=0.02)
+    assert machine.intercept == pytest.approx(peer.intercept_[0], abs=1e-2)
+
+
+def test_the_penalty_is_chosen_at_the_best_gamma() -> None:
+    examples = bag(seed=5)
+    machine = fit_machine(examples, SVMConfig(penalties=(0.1, 1.0, 10.0)))
+    at_middle = fit_machine(examples, SVMConfig(penalties=(1.0,)))
+    assert machine.gamma == at_middle.gamma
+    alone = {c: fit_machine(bag(seed=5, gammas=(machine.gamma,)), SVMConfig(penalties=(c,))).area for c in (0.1, 1, 10)}
+    assert machine.area == alone[machine.penalty] == max(alone.values())
+
+
+def test_held_out_decisions_are_of_machines_that_did_not_see_the_example() -> None:
+    hopeless = fit_machine(bag(gap=0.0, n=120, gammas=(5.0,)), SVMConfig(penalties=(100.0,)))
+    assert hopeless.area < 0.7  # the same machine separates its training examples perfectly
+
+
+@pytest.mark.parametrize("kernel", ["linear", "intersection"])
+def test_other_kernels(kernel: str) -> None:
+    rng = np.random.default_rng(3)
+    labels = np.arange(40) < 20
+    values = rng.random((40, 6)).astype(np.float32)
+    values[:20, 0] += 1
+    machine = fit_machine(Bag(("boat", 0), np.arange(40), values, labels, (1.0,), (0,)), SVMConfig(kernel=kernel))
+    gram = values @ values.T if kernel == "linear" else np.minimum(values[:, None], values[None]).sum(axis=2)
+    decisions = gram[:, machine.support] @ machine.coefficients + machine.intercept
+    assert area_under_roc(decisions, labels) > 0.95
+
+
+def test_the_smoother_machine_wins_ties() -> None:
+    machine = fit_machine(bag(gap=50.0, gammas=(1e-3, 1e-4)), SVMConfig(penalties=(4.0, 1.0)))
+    assert (machine.gamma, machine.penalty) == (1e-4, 1.0)
+
+
+def test_folds_hold_both_kinds_and_each_example_once() -> None:
+    labels = np.arange(50) < 7
+    folds = stratified_folds(labels, 3, np.random.default_rng(0))
+    assert sorted(np.concatenate(folds).tolist()) == list(range(50))
+    assert [int(labels[held].sum()) for held in folds] == [3, 2, 2]
+    assert len(stratified_folds(np.arange(9) < 2, 3, np.random.default_rng(0))) == 2
+    assert stratified_folds(np.arange(9) < 1, 3, np.random.default_rng(0)) == []
+
+
+def test_a_single_positive_is_fitted_without_folds() -> None:
+    machine = fit_machine(
+        Bag(
+            ("boat", 0), np.arange(2), np.array([[0.0], [1.0]], dtype=np.float32), np.array([True, False]), (1.0,), (0,)
+        ),
+        SVMConfig(minimum_positives=1),
+    )
+    assert machine.area == 0.5
+    assert len(machine.support) == 2
+
+
+def test_area_counts_ties_half() -> None:
+    decisions, labels = np.array([3.0, 1.0, 1.0, 0.0]), np.array([True, False, True, False])
+    assert area_under_roc(decisions, labels) == roc_auc_score(labels, decisions) == 0.875
+
+
+def test_settings_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one value"):
+        SVMConfig(penalties=())
+    with pytest.raises(ValueError, match="above 0"):
+        SVMConfig(widths=(1.0, -1.0))

@@ -1,0 +1,85 @@
+"""Search and feedback over what the stages wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+
+from mediarank import store
+from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.sift import Sift
+from mediarank.media.frames import FramesConfig
+from mediarank.media.limits import Limits
+from mediarank.ops.search import hits_page, open_live, vectors_of
+from mediarank.systems import retrieval
+from mediarank.systems.contract import Inputs
+from mediarank.systems.retrieval import RetrievalConfig
+from mediarank.systems.retrieval_search import Feedback
+from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+
+FAMILY = ColourMoments()
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A fitted system over 24 plain pictures of three colours."""
+    rng = np.random.default_rng(0)
+    ids = np.array([f"images/{k:02d}.png" for k in range(24)])
+    colours = rng.integers(40, 200, size=(3, 3))
+    pictures = [np.clip(colours[k % 3] + rng.normal(0, 30, (16, 16, 3)), 0, 255).astype(np.uint8) for k in range(24)]
+    for name, picture in zip(ids, pictures, strict=True):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        cv2.imwrite(str(tmp_path / name), picture[..., ::-1])
+    matrix = FeatureMatrix(ids, FAMILY.names(), np.stack([FAMILY.extract(picture) for picture in pictures]))
+    roles = [("base", "rank", "valid", "test")[(k // 3) % 4] for k in range(24)]
+    inputs = Inputs(
+        {"moments": matrix},
+        Labels({"classes": pd.DataFrame({"item": ids, "class": [str(k % 3) for k in range(24)]})}),
+        Roles(pd.DataFrame({"item_id": ids, "group_id": ids, "role": roles, "fold": 0})),
+    )
+    config = RetrievalConfig(features=("moments",), methods=("uni_con", "arow"), scaling_pairs=100, instances=200)
+    outcome = retrieval.run(inputs, config)
+    store.write_outcome(tmp_path / "data/systems/retrieval", outcome.arrays, outcome.facts, outcome.scores)
+    store.write_features(tmp_path / "data/features/moments", matrix)
+    return tmp_path
+
+
+def test_feedback_outlives_the_session_and_the_next_search_uses_it(project: Path) -> None:
+    live, kept, gone = open_live(project / "data", project / "feedback")
+    before = live.ranking_weights
+    kept.record(live, Feedback("images/00.png", ("images/07.png",), ("images/03.png",)))
+    again, _, _ = open_live(project / "data", project / "feedback")
+    assert gone == 0
+    assert not np.array_equal(before, again.ranking_weights)
+    assert np.array_equal(live.ranking_weights, again.ranking_weights)
+
+
+def test_a_file_is_described_like_an_item(project: Path) -> None:
+    live, _, _ = open_live(project / "data", project / "feedback")
+    families = {"moments": FAMILY}
+    inside, known = vectors_of("images/05.png", live, families, FramesConfig(), Limits())
+    outside, stranger = vectors_of(str(project / "images/05.png"), live, families, FramesConfig(), Limits())
+    assert known
+    assert not stranger
+    assert np.array_equal(inside[0], outside[0])
+    assert live.search(outside, 1)[0].item == "images/05.png"
+    with pytest.raises(DataError, match="neither an item of the collection nor a file"):
+        vectors_of("images/5.png", live, families, FramesConfig(), Limits())
+    with pytest.raises(DataError, match="needs a codebook"):
+        vectors_of(str(project / "images/05.png"), live, {"moments": Sift()}, FramesConfig(), Limits())
+
+
+def test_the_page_shows_hits_ids_and_reasons(project: Path) -> None:
+    live, _, _ = open_live(project / "data", project / "feedback", "uni_con")
+    vectors = live.vectors("images/00.png")
+    hits = live.search(vectors, 3, leave_out="images/00.png")
+    page = hits_page(
+        "<images/00.png>", None, hits, lambda item: None, {hits[0].item: live.explain(vectors, hits[0].item)}
+    )
+    assert all(hit.item in page for hit in hits)
+    assert f"Why {hits[0].item}" in page
+    assert "<images/00.png>" not in page, "what comes from outside is escaped"

@@ -1,0 +1,232 @@
+"""`attributes` as a system: learns from training roles alone, serves what it learned, leaves out what it can't."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.learners.supervision import supervise
+from mediarank.systems.attributes import AttributesConfig, AttributesModel, KernelChoice, fit, measure, run, section
+from mediarank.systems.attributes_report import equal_separation, pairs_in_order
+from mediarank.systems.contract import Inputs
+from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+
+CLASSES = ("sea", "field", "street", "room")
+ORDER = {"open": (4.0, 3.0, 2.0, 1.0), "green": (1.0, 2.0, 1.0, 1.0), "flat": (1.0, 1.0, 1.0, 1.0)}
+CONFIG = AttributesConfig(
+    kernels=(KernelChoice("shape"), KernelChoice("colour", "linear")),
+    cost=(0.01, 0.1),
+    svm_cost=(0.1,),
+    folds=3,
+    max_pairs=800,
+)
+
+
+def collection(n: int = 80, seed: int = 0) -> Inputs:
+    """Shape tells how open an item is, colour how green; `flat` ties all classes."""
+    rng = np.random.default_rng(seed)
+    ids = [f"images/{k:03}.jpg" for k in range(n)]
+    kind = np.arange(n) % 4
+    openness, greenness = (np.array(ORDER[a])[kind] for a in ("open", "green"))
+    shape = np.abs(np.stack([openness, 5 - openness, np.ones(n)], axis=1) + 0.6 * rng.normal(size=(n, 3)))
+    colour = np.stack([greenness, 2 * rng.normal(size=n)], axis=1) + 0.3 * rng.normal(size=(n, 2))
+    features = {
+        name: FeatureMatrix(np.array(ids), tuple(map(str, range(values.shape[1]))), values.astype(np.float32))
+        for name, values in (("shape", shape), ("colour", colour))
+    }
+    orderings = [(a, c, s) for a, strengths in ORDER.items() for c, s in zip(CLASSES, strengths, strict=True)]
+    labels = Labels(
+        {
+            "classes": pd.DataFrame({"item": ids, "class": [CLASSES[k] for k in kind]}),
+            "orderings": pd.DataFrame(orderings, columns=["attribute", "target", "strength"]),
+        }
+    )
+    roles = np.where(np.arange(n) < n // 2, "base", np.where(np.arange(n) < 3 * n // 4, "rank", "test"))
+    table = pd.DataFrame({"item_id": ids, "group_id": ids, "role": roles, "fold": 0})
+    return Inputs(features, labels, Roles(table))
+
+
+def training(inputs: Inputs) -> list[str]:
+    return inputs.roles.items("base", "rank", "valid")
+
+
+@pytest.fixture(scope="module")
+def model() -> AttributesModel:
+    inputs = collection()
+    return fit(inputs.features, inputs.labels, training(inputs), CONFIG)
+
+
+def test_it_learns_each_attribute_from_the_feature_that_tells_it(model: AttributesModel) -> None:
+    inputs = collection()
+    assert model.attributes == ("green", "open")  # flat ties: there is nothing to learn, and nothing is pretended
+    asked = inputs.roles.items("test")
+    known, scores = supervise(inputs.labels, asked), model.scores(inputs.features, asked)
+    for column, attribute in enumerate(model.attributes):
+        assert pairs_in_order(known[attribute], scores.values[:, column].astype(float)) > 0.9
+    green, opened = model.weights
+    assert green[1] > green[0]
+    assert opened[0] > opened[1]
+
+
+def test_a_pair_is_a_comparison_of_scores(model: AttributesModel) -> None:
+    inputs = collection()
+    ids = inputs.roles.items("test")
+    scores = model.scores(inputs.features, ids)
+    expected = scores.values[3, 1] - scores.values[5, 1]
+    assert model.margin(inputs.features, "open", ids[3], ids[5]) == pytest.approx(float(expected), abs=1e-5)
+    assert model.margin(inputs.features, "open", ids[5], ids[3]) == pytest.approx(-float(expected), abs=1e-5)
+    with pytest.raises(DataError, match="green, open"):
+        model.margin(inputs.features, "flat", ids[0], ids[1])
+
+
+def test_scores_do_not_depend_on_who_else_is_scored(model: AttributesModel) -> None:
+    inputs = collection()
+    ids = list(inputs.features["shape"].ids)
+    alone = model.scores(inputs.features, ids[7:8]).values[0]
+    np.testing.assert_allclose(model.scores(inputs.features, ids).values[7], alone, rtol=1e-5)
+    turned = model.scores(inputs.features, ids[::-1])  # rows are found by id
+    np.testing.assert_allclose(turned.rows([ids[7]])[0], alone, rtol=1e-5)
+
+
+def test_it_survives_being_stored(model: AttributesModel) -> None:
+    inputs = collection()
+    ids = list(inputs.features["shape"].ids)
+    arrays, facts = model.to_arrays()
+    again = AttributesModel.from_arrays(arrays, json.loads(json.dumps(facts)))
+    np.testing.assert_array_equal(again.scores(inputs.features, ids).values, model.scores(inputs.features, ids).values)
+    assert again.to_arrays()[1] == facts
+
+
+def test_test_items_are_never_seen() -> None:
+    inputs = collection()
+    spoiled = {
+        name: FeatureMatrix(matrix.ids, matrix.names, matrix.values.copy()) for name, matrix in inputs.features.items()
+    }
+    for matrix in spoiled.values():
+        matrix.values[matrix.positions(inputs.roles.items("test"))] = 1e6
+    one = run(inputs, replace(CONFIG, baselines=False))
+    other = run(Inputs(spoiled, inputs.labels, inputs.roles), replace(CONFIG, baselines=False))
+    assert one.facts == other.facts
+    for name, values in one.arrays.items():
+        np.testing.assert_array_equal(values, other.arrays[name])
+
+
+def test_run_ranks_by_every_method_and_measures_them() -> None:
+    inputs = collection()
+    outcome = run(inputs, CONFIG)
+    methods = {"rankmkl", "equal_weights", "only_shape", "only_colour", "concatenation"}
+    assert set(outcome.scores) == methods
+    for matrix in outcome.scores.values():
+        assert matrix.ids.tolist() == ["green", "open"]
+        assert list(matrix.names) == inputs.roles.items("test")
+    measured = measure(outcome.scores, inputs.labels, EvaluationConfig(resamples=50))
+    assert set(measured.metrics) == methods
+    assert measured.metrics["rankmkl"]["accuracy"] > 0.9
+    by_attribute = measured.per_query.set_index(["method", "query"])["accuracy"]
+    assert by_attribute["only_colour", "open"] < 0.75 < by_attribute["only_shape", "open"]
+    assert by_attribute["only_shape", "green"] < by_attribute["only_colour", "green"]
+    page = section(outcome.scores, measured, inputs.labels, lambda item: None, 5, outcome.facts)
+    gallery = page.blocks[-1]
+    assert [row.title for row in gallery.rows] == ["green", "open"]
+    weakest, strongest = gallery.rows[1].tiles[0], gallery.rows[1].tiles[-1]
+    best = outcome.scores[page.facts[0].value]
+    values, names = best.rows(["open"])[0], best.names
+    assert (weakest.title, strongest.title) == (names[values.argmin()], names[values.argmax()])
+    assert weakest.rank == 1
+    assert strongest.rank == len(names)
+
+
+def test_items_that_nobody_ordered_take_no_part() -> None:
+    """Clips have the same features as images but no class: they must not crowd the kernels."""
+    inputs = collection()
+    silent = set(inputs.roles.items("base")[::2])
+    classes = inputs.labels["classes"]
+    labels = Labels({**inputs.labels.tables, "classes": classes[~classes["item"].isin(silent)]})
+    outcome = run(Inputs(inputs.features, labels, inputs.roles), replace(CONFIG, baselines=False))
+    assert len(outcome.arrays["anchors_0"]) == len(training(inputs)) - len(silent)
+
+
+def test_landmarks_serve_where_there_are_too_many_items() -> None:
+    inputs = collection(n=160)
+    items, asked = training(inputs), inputs.roles.items("test")
+    exact = fit(inputs.features, inputs.labels, items, CONFIG)
+    near = fit(inputs.features, inputs.labels, items, replace(CONFIG, exact_up_to=50, landmarks=40))
+    assert len(near.kernels[0].anchors) == 40 < len(exact.kernels[0].anchors)
+    known = supervise(inputs.labels, asked)["open"]
+    accuracies = [
+        pairs_in_order(known, one.scores(inputs.features, asked).values[:, 1].astype(float)) for one in (exact, near)
+    ]
+    assert accuracies[1] > accuracies[0] - 0.03
+    all_of_them = fit(inputs.features, inputs.labels, items, replace(CONFIG, exact_up_to=1, landmarks=len(items)))
+    np.testing.assert_allclose(  # as many landmarks as items lose nothing
+        all_of_them.scores(inputs.features, asked).values, exact.scores(inputs.features, asked).values, atol=0.02
+    )
+    methods = run(inputs, replace(CONFIG, exact_up_to=50, landmarks=40)).scores
+    assert set(methods) == {"rankmkl", "equal_weights", "only_shape", "only_colour"}
+
+
+def test_gamma_is_chosen_by_cross_validation() -> None:
+    inputs = collection()
+    config = replace(CONFIG, gamma_factors=(1e-6, 1.0, 1e6))  # all alike, and all strangers
+    chosen = fit(inputs.features, inputs.labels, training(inputs), config)
+    usual = fit(inputs.features, inputs.labels, training(inputs), CONFIG)
+    assert chosen.kernels[0].gamma in (usual.kernels[0].gamma, pytest.approx(1e-6 * usual.kernels[0].gamma))
+    assert chosen.kernels[0].gamma != pytest.approx(1e6 * usual.kernels[0].gamma)
+
+
+def test_compared_pairs_are_enough_and_equal_ones_are_measured() -> None:
+    inputs = collection()
+    ids = list(inputs.features["shape"].ids)
+    kind = {item: inputs.labels.class_of[item] for item in ids}
+    rank = dict(zip(CLASSES, ORDER["open"], strict=True))
+    rng = np.random.default_rng(1)
+    rows = []
+    for _ in range(600):
+        a, b = rng.choice(ids, 2, replace=False)
+        gap = rank[kind[a]] - rank[kind[b]]
+        if gap >= 0:
+            rows.append(("open", a, b, ">" if gap > 0 else "="))
+    labels = Labels({"pairs": pd.DataFrame(rows, columns=["attribute", "first", "second", "relation"])})
+    outcome = run(Inputs(inputs.features, labels, inputs.roles), replace(CONFIG, baselines=False))
+    measured = measure(outcome.scores, labels, EvaluationConfig(resamples=20))
+    assert measured.metrics["rankmkl"]["accuracy"] > 0.9
+    assert measured.metrics["rankmkl"]["equal_separation"] > 0.8
+
+
+def test_separation_of_equal_pairs() -> None:
+    labels = Labels(
+        {
+            "pairs": pd.DataFrame(
+                [("open", "a", "b", ">"), ("open", "a", "c", "="), ("open", "b", "d", "=")],
+                columns=["attribute", "first", "second", "relation"],
+            )
+        }
+    )
+    known = supervise(labels, ["a", "b", "c", "d"])["open"]
+    # margins: ordered 2; equal 1 and 3, so half of them are smaller
+    assert equal_separation(known, np.array([2.0, 0.0, 1.0, 3.0])) == 0.5
+    assert pairs_in_order(known, np.array([2.0, 0.0, 1.0, 3.0])) == 1.0
+
+
+def test_what_can_not_be_learned_is_said() -> None:
+    inputs = collection()
+    tied = inputs.labels["orderings"].assign(strength=1.0)
+    labels = Labels({**inputs.labels.tables, "orderings": tied})
+    with pytest.raises(DataError, match="ordered pairs"):
+        fit(inputs.features, labels, training(inputs), CONFIG)
+    with pytest.raises(DataError, match="'gist' is not there"):
+        fit(inputs.features, inputs.labels, training(inputs), AttributesConfig())
+
+
+def test_configuration_refuses_strangers() -> None:
+    validate = TypeAdapter(AttributesConfig).validate_python
+    assert validate({"kernels": [{"feature": "hog", "kernel": "linear"}]}).kernels == (KernelChoice("hog", "linear"),)
+    for wrong in ({"folds": 1}, {"cost": [0.0]}, {"costs": [1.0]}, {"kernels": [{"feature": "hog", "kernel": "poly"}]}):
+        with pytest.raises(ValidationError):
+            validate(wrong)

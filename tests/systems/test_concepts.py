@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from mediarank.base_models.svm import SVMConfig
+from mediarank.evaluation.metrics import average_precision
+from mediarank.systems import concepts
+from mediarank.systems.concepts import METHODS, ConceptsConfig, ConceptsModel
+from mediarank.types import DataError, FeatureMatrix, Judgments, Roles
+
+CONFIG = ConceptsConfig(
+    methods=tuple(METHODS),  # type: ignore[arg-type]
+    svm=SVMConfig(penalties=(2.0,), widths=(1.0,)),
+    rounds=20,
+    stages=6,
+    strengths=(0.01, 0.1),
+)
+CONCEPTS = ("boat", "fish")
+
+
+def collection(seed: int = 0, items: int = 300) -> tuple[dict[str, FeatureMatrix], Judgments, Roles]:
+    """Three feature types that each know something of two rare concepts."""
+    rng = np.random.default_rng(seed)
+    ids = np.array([f"{n:04d}.jpg" for n in range(items)])
+    labels = {concept: rng.random(items) < 0.15 for concept in CONCEPTS}
+    features = {}
+    for kind in ("texture", "colour", "edges"):
+        values = rng.normal(size=(items, 4))
+        for column, concept in enumerate(CONCEPTS):
+            values[:, column] += 1.2 * labels[concept]
+        features[kind] = FeatureMatrix(ids, ("a", "b", "c", "d"), values.astype(np.float32))
+    judgments = Judgments.from_pairs(
+        [(concept, str(ids[n])) for concept in CONCEPTS for n in np.flatnonzero(labels[concept])], ids.tolist()
+    )
+    role = np.resize(["base", "base", "base", "base", "base", "rank", "rank", "test", "test", "test"], items)
+    table = pd.DataFrame({"item_id": ids, "group_id": ids, "role": role, "fold": 0})
+    return features, judgments, Roles(table)
+
+
+@pytest.fixture(scope="module")
+def fitted() -> ConceptsModel:
+    return concepts.fit(*collection(), CONFIG)
+
+
+def test_every_method_ranks_new_items_far_better_than_chance(fitted: ConceptsModel) -> None:
+    features, judgments, roles = collection()
+    scores = concepts.rank(fitted, features, roles.items("test"))
+    assert set(scores) == set(METHODS)
+    for matrix in scores.values():
+        assert matrix.ids.tolist() == list(CONCEPTS)
+        for row, concept in enumerate(CONCEPTS):
+            relevant = judgments.grades(concept, matrix.names)
+            assert average_precision(relevant, matrix.values[row]) > 2 * relevant.mean()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_skipping_ranks_as_scoring_everything_does_for_no_more_work(fitted: ConceptsModel, method: str) -> None:
+    features, _, roles = collection()
+    items = sorted(roles.items("test"))
+    full = concepts.rank(fitted, features, items)[method]
+    for row, concept in enumerate(CONCEPTS):
+        skipped, ask = concepts.rank_one(fitted, method, concept, features, items)
+        np.testing.assert_array_equal(np.argsort(-skipped, kind="stable"), np.argsort(-full.values[row], kind="stable"))
+        everything = len(items) * sum(int(m.support_counts[0]) for m in ask.models.machines)
+        assert 0 < ask.kernel_evaluations <= everything
+        if "cascade" in method:
+            assert ask.kernel_evaluations < 0.6 * everything
+
+
+def test_test_items_change_nothing_that_is_fitted(fitted: ConceptsModel) -> None:
+    features, judgments, roles = collection()
+    test = set(roles.items("test"))
+    rows = [n for n, item in enumerate(features["colour"].ids) if item in test]
+    for kind, matrix in features.items():
+        values = matrix.values.copy()
+        values[rows] = 99.0
+        features[kind] = FeatureMatrix(matrix.ids, matrix.names, values)
+    relevant = {c: {i: g for i, g in grades.items() if i not in test} for c, grades in judgments}
+    other = concepts.fit(features, Judgments(judgments.queries, judgments.candidates, relevant), roles, CONFIG)
+    for name, array in fitted.to_arrays()[0].items():
+        np.testing.assert_array_equal(array, other.to_arrays()[0][name])
+
+
+def test_arrays_keep_the_model(fitted: ConceptsModel) -> None:
+    features, _, roles = collection()
+    arrays, facts = fitted.to_arrays()
+    again = ConceptsModel.from_arrays(arrays, facts)
+    for method, matrix in concepts.rank(fitted, features, roles.items("test")).items():
+        np.testing.assert_array_equal(concepts.rank(again, features, roles.items("test"))[method].values, matrix.values)
+    assert again.chosen == fitted.chosen
+    assert fitted.chosen["strength"] in CONFIG.strengths
+    assert all(array.dtype.kind in "fib" for array in arrays.values())
+
+
+def test_scores_can_be_made_once_and_used_again(fitted: ConceptsModel) -> None:
+    features, judgments, roles = collection()
+    pools = concepts.fit_pools(features, judgments, roles, CONFIG)
+    scores = concepts.score_items(pools, features, roles.items("rank", "valid"))
+    again = concepts.fit_rankers(pools, scores, judgments, CONFIG)
+    for method, plans in fitted.plans.items():
+        for concept, plan in plans.items():
+            np.testing.assert_array_equal(plan.weights, again.plans[method][concept].weights)
+
+
+def test_dear_features_are_asked_later() -> None:
+    features, judgments, roles = collection()
+    config = replace(CONFIG, methods=("forward_cascade",), cost_weight=5.0)
+    pools = concepts.fit_pools(features, judgments, roles, config)
+    scores = concepts.score_items(pools, features, roles.items("rank"))
+    for dear in features:
+        model = concepts.fit_rankers(pools, scores, judgments, config, {dear: 1.0})
+        for concept, plan in model.plans["forward_cascade"].items():
+            names = concepts.ConceptModels.of(pools, concept).names
+            assert not names[plan.distinct_models[0]].startswith(dear)
+
+
+def test_items_without_a_feature_are_left_out() -> None:
+    features, judgments, roles = collection()
+    short = features["edges"]
+    features["edges"] = FeatureMatrix(short.ids[:-20], short.names, short.values[:-20])
+    config = replace(CONFIG, methods=("mean_fusion",))
+    model = concepts.fit(features, judgments, roles, config)
+    scores = concepts.rank(model, features, roles.items("test"))["mean_fusion"]
+    assert set(scores.names) == set(roles.items("test")) & set(short.ids[:-20].tolist())
+
+
+@pytest.mark.filterwarnings("ignore:Concept")
+def test_concepts_with_one_positive_with_none_and_with_all_are_left_out() -> None:
+    features, judgments, roles = collection()
+    ids = features["colour"].ids.tolist()
+    relevant = {c: dict(g) for c, g in judgments} | {"one": {ids[0]: 1.0}, "all": dict.fromkeys(ids, 1.0)}
+    wider = Judgments((*judgments.queries, "none", "one", "all"), tuple(ids), relevant)
+    model = concepts.fit(features, wider, roles, replace(CONFIG, methods=("rankboost",)))
+    assert model.concepts == CONCEPTS
+
+
+def test_a_concept_that_the_rank_role_lacks_is_left_out_and_none_at_all_is_refused() -> None:
+    features, judgments, roles = collection()
+    rank = set(roles.items("rank"))
+    without = {i: g for i, g in judgments.relevant["fish"].items() if i not in rank}
+    config = replace(CONFIG, methods=("rankboost",))
+    model = concepts.fit(
+        features,
+        Judgments(judgments.queries, judgments.candidates, {**judgments.relevant, "fish": without}),
+        roles,
+        config,
+    )
+    assert model.concepts == ("boat",)
+    with pytest.raises(DataError, match="change the splits"):
+        concepts.fit(features, Judgments(("fish",), judgments.candidates, {"fish": without}), roles, config)
+
+
+def test_a_feature_type_that_is_not_there_is_named() -> None:
+    features, judgments, roles = collection()
+    with pytest.raises(DataError, match="sound"):
+        concepts.fit(features, judgments, roles, replace(CONFIG, features=("colour", "sound")))
+
+
+def test_settings_are_checked_and_strangers_refused() -> None:
+    adapter = TypeAdapter(ConceptsConfig)
+    assert adapter.validate_python({"methods": ["rankboost"], "svm": {"bags": 1}}).svm.bags == 1
+    for bad in (
+        {"method": ["rankboost"]},
+        {"methods": ["lambdamart"]},
+        {"methods": []},
+        {"strengths": [0.0]},
+        {"keep": 2},
+    ):
+        with pytest.raises(ValidationError):
+            adapter.validate_python(bad)
