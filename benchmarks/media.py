@@ -168,15 +168,15 @@ def frames_in(files: list[Path]) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder of images and clips; without it, they are drawn")
-    parser.add_argument("--most", type=int, default=600, help="images to use at most; a tenth as many clips")
+    parser.add_argument("--most", type=int, default=900, help="images to use at most; a tenth as many clips")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="media-benchmark-") as name:
         folder = Path(name)
         images, clips = found(arguments.data, arguments.most) if arguments.data else ([], [])
         clips = clips[: max(1, arguments.most // 10)]
-        images = images or draw_images(folder, min(arguments.most, 600))
-        clips = clips or draw_clips(folder, min(max(1, arguments.most // 10), 24))
+        images = images or draw_images(folder, min(arguments.most, 900))
+        clips = clips or draw_clips(folder, min(max(1, arguments.most // 10), 36))
         guarded(images[:1], folder / "warm", "image")  # starts the server that the children are forked from
         rows = {}
         for kind, files, plain, units in (

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mediarank.learners.choice import Examples, choose, held_out_precision
+from mediarank.learners.choice import Examples, Fit, choose, early_precision, final_precision, held_out
+from mediarank.learners.costs import Costs
 from mediarank.learners.plan import Plan
 from mediarank.types import DataError
 
@@ -41,14 +42,14 @@ def test_rankers_are_measured_on_folds_they_did_not_see() -> None:
         seen.append(examples.relevant)
         return Fixed({1: 1.0})
 
-    value = held_out_precision(memorise, example(3), folds=3, seed=0)
+    value = held_out(memorise, example(3), folds=3, seed=0)
     assert [(len(labels), int(labels.sum())) for labels in seen] == [(60, 6)] * 3
     assert value < 0.5
 
 
 def test_a_concept_with_one_positive_does_not_count() -> None:
     lonely = example(5, positives=1)
-    assert np.isnan(held_out_precision(Fixed({0: 1.0}).on, lonely, folds=3, seed=0))
+    assert np.isnan(held_out(Fixed({0: 1.0}).on, lonely, folds=3, seed=0))
     _, means = choose({"good": Fixed({0: 1.0}).on}, [lonely, example(6)])
     assert means["good"] == pytest.approx(1.0)
     assert choose({"a": Fixed({0: 1.0}).on, "b": Fixed({1: 1.0}).on}, [lonely])[0] == "a"
@@ -57,3 +58,34 @@ def test_a_concept_with_one_positive_does_not_count() -> None:
 def test_nothing_to_choose_from_is_refused() -> None:
     with pytest.raises(DataError, match="at least one candidate"):
         choose({}, [example(7)])
+
+
+def test_early_precision_counts_what_a_budget_pays_for() -> None:
+    relevant = np.array([True, False])
+    scores = np.array([[-0.5, 0.5, 1.0], [0.5, -0.5, 0.0]], dtype=np.float32)  # wrong, right, right
+    plan = Plan.of_steps([{0: 1.0}, {1: 2.0}])
+    alike = Examples(scores, relevant)
+    assert final_precision(plan, alike) == 1.0
+    assert early_precision(plan, alike, budgets=(0.5, 1, 2)) == pytest.approx((0 + 0.5 + 1) / 3)
+    # The second model costs 8 times the first: within 2 mean prices, 20 in all, both can be had, within 1 one.
+    priced = Examples(scores, relevant, Costs.of_models([1.0, 8.0, 6.0]))
+    assert early_precision(plan, priced, budgets=(0.2, 1, 2)) == pytest.approx((0.5 + 0.5 + 1) / 3)
+    # Pruned, the second step is for one item of two, which it takes below the other.
+    pruned = Plan.of_steps([{0: 1.0}, {1: 2.2}], thresholds=[-np.inf, 0.0])
+    assert early_precision(pruned, alike, budgets=(1.5,)) == 1.0
+
+
+def test_the_worth_decides_what_is_chosen() -> None:
+    examples = [example(8)]
+    candidates: dict[str, Fit] = {
+        "late": lambda e: _steps({1: 1.0}, {0: 9.0}),
+        "early": lambda e: _steps({0: 1.0}, {1: 0.01}),
+    }
+    assert choose(candidates, examples)[0] == "late"
+    assert choose(candidates, examples, worth=early_precision)[0] == "early"
+
+
+def _steps(*steps: dict[int, float]) -> Fixed:
+    ranker = Fixed(steps[0])
+    ranker.plan_ = Plan.of_steps(steps)
+    return ranker

@@ -97,7 +97,8 @@ def test_the_kernels_agree_with_themselves_uncompiled() -> None:
         )
     for number in (1, 2, 3):
         assert module._penalty(0.5, 0.1, 0.2, number, 0.3) == module._penalty.py_func(0.5, 0.1, 0.2, number, 0.3)
-    module._add.py_func(running, np.ones(3, dtype=np.float32), 2.0)
+    for kernel in (module._add, module._add.py_func):
+        kernel(running, np.ones((2, 3), dtype=np.float32), np.array([9.0, 2.0]), np.array([1]), 0.5)
     np.testing.assert_allclose(running, [2.1, 1.6, 2.3])
 
 

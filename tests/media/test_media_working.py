@@ -36,6 +36,17 @@ def test_shrinking_averages_areas() -> None:
     assert np.abs(fit_inside(image, 32) - blocks).max() <= 0.5
 
 
+@pytest.mark.parametrize(("height", "width"), [(768, 1024), (767, 1023), (1200, 1600), (320, 4096), (64, 2000)])
+def test_halving_first_makes_no_difference_to_speak_of(height: int, width: int) -> None:
+    image = scene(5, height, width)
+    shape = (320, round(height * 320 / width))
+    direct = cv2.resize(image, shape, interpolation=cv2.INTER_AREA).astype(int)
+    small = fit_inside(image, 320)
+    assert small.shape == direct.shape
+    assert np.abs(small - direct).mean() < 1
+    assert abs(float(small.mean()) - float(image.mean())) < 0.5
+
+
 def test_pictures_survive_writing(tmp_path: Path) -> None:
     image = scene(2)
     path = tmp_path / "a.jpg"

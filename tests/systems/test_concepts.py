@@ -94,6 +94,7 @@ def test_arrays_keep_the_model(fitted: ConceptsModel) -> None:
         np.testing.assert_array_equal(concepts.rank(again, features, roles.items("test"))[method].values, matrix.values)
     assert again.chosen == fitted.chosen
     assert fitted.chosen["strength"] in CONFIG.strengths
+    assert fitted.chosen["cost_weight"] in CONFIG.cost_weights
     assert all(array.dtype.kind in "fib" for array in arrays.values())
 
 
@@ -109,7 +110,7 @@ def test_scores_can_be_made_once_and_used_again(fitted: ConceptsModel) -> None:
 
 def test_dear_features_are_asked_later() -> None:
     features, judgments, roles = collection()
-    config = replace(CONFIG, methods=("forward_cascade",), cost_weight=5.0)
+    config = replace(CONFIG, methods=("forward_cascade",), cost_weights=(5.0,))
     pools = concepts.fit_pools(features, judgments, roles, config)
     scores = concepts.score_items(pools, features, roles.items("rank"))
     for dear in features:

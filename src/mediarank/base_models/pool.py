@@ -131,20 +131,19 @@ class SVMPool:
         if self.kernel == "linear":
             return values @ self.vectors.T + self.intercepts
         squares = np.einsum("nd,nd->n", values, values)
-        # ‖x‖² + ‖v‖² − 2 x·v as one product, by two more columns on either side.
-        augmented = np.column_stack([values, squares, np.ones_like(squares)])
-        distances = augmented @ self._augmented_vectors
-        out = np.empty((len(values), len(self)), dtype=np.float32)
+        # ‖v‖² + ‖x‖² − 2 v·x as one product, by two more columns on either side; a row a vector, so that those of a
+        # γ can be taken out in whole rows. Rounding may leave −1e-6 for equal rows, which the exponential forgives.
+        distances = self._augmented_vectors @ np.column_stack([values, squares, np.ones_like(squares)]).T
+        out = np.empty((len(self), len(values)), dtype=np.float32)
         for gamma, columns, rows, coefficients in self._by_gamma:
-            closeness = distances * -gamma if rows is None else np.take(distances, rows, axis=1) * -gamma
-            np.minimum(closeness, 0, out=closeness)  # rounding may take the distance of equal rows below 0
-            out[:, columns] = np.exp(closeness, out=closeness) @ coefficients
-        return out + self.intercepts
+            closeness = (distances if rows is None else distances[rows]) * -gamma
+            out[columns] = coefficients @ np.exp(closeness, out=closeness)
+        return out.T + self.intercepts
 
     @cached_property
     def _augmented_vectors(self) -> Floats:
         squares = np.einsum("sd,sd->s", self.vectors, self.vectors)
-        return np.ascontiguousarray(np.column_stack([-2 * self.vectors, np.ones_like(squares), squares]).T)
+        return np.column_stack([-2 * self.vectors, np.ones_like(squares), squares])
 
     @cached_property
     def _by_gamma(self) -> list[tuple[np.float32, npt.NDArray[np.intp], npt.NDArray[np.intp] | None, Floats]]:
@@ -153,7 +152,7 @@ class SVMPool:
         for gamma in np.unique(self.gammas):
             columns = np.flatnonzero(self.gammas == gamma)
             rows = np.flatnonzero(self.coefficients[:, columns].any(axis=1))
-            coefficients = np.ascontiguousarray(self.coefficients[np.ix_(rows, columns)])
+            coefficients = np.ascontiguousarray(self.coefficients[np.ix_(rows, columns)].T)
             groups.append((gamma, columns, None if len(rows) == len(self.vectors) else rows, coefficients))
         return groups
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import warnings
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,10 @@ from mediarank.base_models.svm import Bag, Machine, SVMConfig, fit_machine
 from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
 from mediarank.types import DataError, FeatureMatrix, Floats, Judgments
+
+
+NORMALISING_ITEMS: Final = 2048
+"""At most so many items of the base role tell the range of a machine's decisions."""
 
 
 def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMConfig) -> list[str]:
@@ -48,26 +53,83 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
     return kept
 
 
+@dataclass(frozen=True)
+class Preparation:
+    """All that the machines of a feature type are fitted to.
+
+    values, prepared : (items, D) features of the base role, as they are and standardised
+    mean, scale : (D,) of the standardisation
+    labels : which items are relevant, by concept
+    bags : one a machine
+    """
+
+    values: Floats
+    prepared: Floats
+    mean: Floats
+    scale: Floats
+    labels: Mapping[str, npt.NDArray[np.bool_]]
+    bags: tuple[Bag, ...]
+
+
 def fit_pool(name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig) -> SVMPool:
     """The machines of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
     base : the items of the base role; judgments of other items are not looked at
     """
+    preparation = prepare(name, matrix, judgments, base, config)
+    machines = fan_out(partial(fit_machine, config=config), preparation.bags, what=f"base models on {name}")
+    return normalised_by(gather(preparation, machines, config), preparation.values)
+
+
+def prepare(
+    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
+) -> Preparation:
+    """Standardise the features and draw every bag."""
     items = sorted(base)
     values = matrix.rows(items)
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
-    gammas = _gammas(prepared, config)
     labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
-    bags = list(_bags(name, prepared, labels, gammas, config))
-    machines = fan_out(partial(fit_machine, config=config), bags, what=f"base models on {name}")
-    return normalised_by(_gather(bags, machines, labels, prepared, mean, scale, config), values)
+    bags = tuple(_bags(name, prepared, labels, _gammas(prepared, config), config))
+    return Preparation(values, prepared, mean, scale, labels, bags)
+
+
+def gather(preparation: Preparation, machines: Sequence[Machine], config: SVMConfig) -> SVMPool:
+    """One pool of many machines: every support vector once, the dual coefficients as a matrix."""
+    bags = preparation.bags
+    full = np.zeros((len(preparation.prepared), len(bags)), dtype=np.float32)
+    sigmoids = []
+    for column, (bag, machine) in enumerate(zip(bags, machines, strict=True)):
+        full[bag.rows[machine.support], column] = machine.coefficients
+        prior = float(preparation.labels[bag.name[0]].mean())
+        sigmoids.append(fit_sigmoid(machine.held_out, bag.labels, prior))
+    used = full.any(axis=1)
+    vectors, coefficients = preparation.prepared[used], full[used]
+    if config.kernel == "linear":
+        vectors = np.ascontiguousarray((coefficients.astype(np.float64).T @ vectors).astype(np.float32))
+        coefficients = np.eye(len(bags), dtype=np.float32)
+    slopes, offsets = np.array(sigmoids, dtype=np.float32).T
+    unknown = np.zeros(len(bags), dtype=np.float32)
+    return SVMPool(
+        config.kernel,
+        tuple(bag.name for bag in bags),
+        preparation.mean,
+        preparation.scale,
+        vectors,
+        coefficients,
+        np.array([machine.intercept for machine in machines], dtype=np.float32),
+        np.array([machine.gamma for machine in machines], dtype=np.float32),
+        low=unknown,
+        high=unknown,
+        slopes=slopes,
+        offsets=offsets,
+    )
 
 
 def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
-    """The pool whose range [−1, 1] is that of its decisions on `values`, the features of the base role."""
-    decisions = pool.decisions(values)
+    """The pool whose range [−1, 1] is that of its decisions on the base role's features, or an even sample of them."""
+    decisions = pool.decisions(values[:: -(-len(values) // NORMALISING_ITEMS)])
     return replace(pool, low=decisions.min(axis=0), high=decisions.max(axis=0))
 
 
@@ -108,41 +170,3 @@ def _bags(
         )
         for number, rows in enumerate(drawn):
             yield Bag((concept, number), rows, prepared[rows], relevant[rows], gammas, (*seed, number))
-
-
-def _gather(
-    bags: Sequence[Bag],
-    machines: Sequence[Machine],
-    labels: dict[str, npt.NDArray[np.bool_]],
-    prepared: Floats,
-    mean: Floats,
-    scale: Floats,
-    config: SVMConfig,
-) -> SVMPool:
-    """One pool of many machines: every support vector once, the dual coefficients as a matrix."""
-    full = np.zeros((len(prepared), len(bags)), dtype=np.float32)
-    sigmoids = []
-    for column, (bag, machine) in enumerate(zip(bags, machines, strict=True)):
-        full[bag.rows[machine.support], column] = machine.coefficients
-        sigmoids.append(fit_sigmoid(machine.held_out, bag.labels, prior=float(labels[bag.name[0]].mean())))
-    used = full.any(axis=1)
-    vectors, coefficients = prepared[used], full[used]
-    if config.kernel == "linear":
-        vectors = np.ascontiguousarray((coefficients.astype(np.float64).T @ vectors).astype(np.float32))
-        coefficients = np.eye(len(bags), dtype=np.float32)
-    slopes, offsets = np.array(sigmoids, dtype=np.float32).T
-    blank = np.zeros(len(bags), dtype=np.float32)
-    return SVMPool(
-        config.kernel,
-        tuple(bag.name for bag in bags),
-        mean,
-        scale,
-        vectors,
-        coefficients,
-        np.array([machine.intercept for machine in machines], dtype=np.float32),
-        np.array([machine.gamma for machine in machines], dtype=np.float32),
-        blank,
-        blank,
-        slopes,
-        offsets,
-    )

@@ -5,7 +5,7 @@ One setting is chosen for all concepts together: a single rare concept has too f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from mediarank.base_models.svm import stratified_folds
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.costs import Costs
-from mediarank.learners.plan import Plan
+from mediarank.learners.costs import Costs, relative_costs
+from mediarank.learners.plan import Plan, walk
 from mediarank.types import DataError, Floats
 
 Name = TypeVar("Name")
@@ -38,30 +38,63 @@ class Examples:
 
 
 Fit = Callable[[Examples], Ranker]
+Worth = Callable[[Plan, Examples], float]
 
 
-def held_out_precision(fit: Fit, examples: Examples, *, folds: int, seed: int) -> float:
-    """Mean average precision of rankers on folds they did not see; NaN where positives are too few for two folds."""
+def final_precision(plan: Plan, examples: Examples) -> float:
+    """Average precision once the plan is carried out."""
+    return average_precision(examples.relevant, plan.score(examples.scores))
+
+
+def early_precision(plan: Plan, examples: Examples, budgets: Sequence[float] = (1, 2, 4, 8)) -> float:
+    """Mean average precision of the rankings that these budgets pay for, in mean prices of a model an item.
+
+    Where all models cost the same a budget is a number of evaluations an item; what comes before the first step is
+    worth nothing.
+    """
+    costs = relative_costs(examples.costs, examples.scores.shape[1])
+    prices = costs.prices()
+    spent, found = 0.0, [0.0] * len(budgets)
+    for state in walk(plan, lambda model, items: examples.scores[items, model], len(examples.scores)):
+        for model in plan.models[plan.starts[state.step] : plan.starts[state.step + 1]].tolist():
+            spent += prices[model] * len(state.active) / len(examples.scores)
+            costs.pay(prices, model)
+        if spent > max(budgets) * (1 + 1e-9):
+            break
+        value = average_precision(examples.relevant, state.scores)
+        found = [value if spent <= b * (1 + 1e-9) else old for b, old in zip(budgets, found, strict=True)]
+    return float(np.mean(found))
+
+
+def held_out(fit: Fit, examples: Examples, *, worth: Worth = final_precision, folds: int = 3, seed: int = 7) -> float:
+    """Mean worth of rankers on folds they did not see; NaN where positives are too few for two folds."""
     values = []
     for held in stratified_folds(examples.relevant, folds, np.random.default_rng(seed)):
         kept = np.setdiff1d(np.arange(len(examples.relevant)), held)
-        if not examples.relevant[kept].any():
-            continue
-        ranker = fit(Examples(examples.scores[kept], examples.relevant[kept], examples.costs))
-        values.append(average_precision(examples.relevant[held], ranker.plan_.score(examples.scores[held])))
+        ranker = fit(_part(examples, kept))
+        values.append(worth(ranker.plan_, _part(examples, held)))
     return float(np.mean(values)) if values else float("nan")
 
 
 def choose(
-    candidates: Mapping[Name, Fit], concepts: Iterable[Examples], *, folds: int = 3, seed: int = 7
+    candidates: Mapping[Name, Fit],
+    concepts: Iterable[Examples],
+    *,
+    worth: Worth = final_precision,
+    folds: int = 3,
+    seed: int = 7,
 ) -> tuple[Name, dict[Name, float]]:
     """The candidate of the highest mean over concepts, the first among equals, and the means of all."""
     if not candidates:
         raise DataError("There is nothing to choose from: give at least one candidate.")
-    precisions: dict[Name, list[float]] = {name: [] for name in candidates}
+    values: dict[Name, list[float]] = {name: [] for name in candidates}
     for examples in concepts:
         for name, fit in candidates.items():
-            precisions[name].append(held_out_precision(fit, examples, folds=folds, seed=seed))
-    known = {name: [v for v in values if not np.isnan(v)] for name, values in precisions.items()}
-    means = {name: float(np.mean(values)) if values else 0.0 for name, values in known.items()}
+            values[name].append(held_out(fit, examples, worth=worth, folds=folds, seed=seed))
+    known = {name: [v for v in of_name if not np.isnan(v)] for name, of_name in values.items()}
+    means = {name: float(np.mean(of_name)) if of_name else 0.0 for name, of_name in known.items()}
     return max(means, key=lambda name: means[name]), means
+
+
+def _part(examples: Examples, rows: npt.NDArray[np.intp]) -> Examples:
+    return Examples(examples.scores[rows], examples.relevant[rows], examples.costs)

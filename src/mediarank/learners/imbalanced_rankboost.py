@@ -151,8 +151,7 @@ def _best_entry(
     """
     narrow, ceiling = 1.0 / (width * width), limit * limit
     running = np.zeros(h.shape[1])
-    for i in range(len(active)):
-        _add(running, h[active[i]], u[active[i]])
+    _add(running, h, u, active, 1.0)
     summed = len(order)  # running holds r over the first so many of `order`
     best_running = running.copy()
     price = cost_weight * summed / len(f)
@@ -173,10 +172,10 @@ def _best_entry(
         if penalty >= best_bound:
             break
         price = cost_weight * p / len(f)
-        if loss * np.sqrt(1 - min(reach * reach * narrow, ceiling)) + price * cheapest + penalty >= best_bound:
+        wanted = (best_bound - penalty - price * cheapest) / loss  # of √(1 − r²), to be better
+        if wanted <= 0 or 1 - min(reach * reach * narrow, ceiling) >= wanted * wanted:
             continue
-        for q in range(p, summed):
-            _add(running, h[order[q]], -u[order[q]])
+        _add(running, h, u, order[p:summed], -1.0)
         summed = p
         reach = np.sqrt(_largest_square(running))
         if price == 0.0:
@@ -193,9 +192,13 @@ def _best_entry(
 
 
 @njit(cache=True)
-def _add(running: Any, row: Any, weight: float) -> None:
-    for k in range(len(running)):
-        running[k] += weight * row[k]
+def _add(running: Any, h: Any, u: Any, examples: Any, sign: float) -> None:
+    """Add what `examples` contribute to every r (eq 16), or take it out."""
+    for i in range(len(examples)):
+        n = examples[i]
+        weight = sign * u[n]
+        for k in range(len(running)):
+            running[k] += weight * h[n, k]
 
 
 @njit(cache=True)

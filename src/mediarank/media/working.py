@@ -25,12 +25,19 @@ _FULL_SCALE: Final = 32768
 
 
 def fit_inside(image: Pixels, max_side: int) -> Pixels:
-    """Shrink an image so that no side is longer than `max_side`; one that fits is returned as it is."""
+    """Shrink an image by averaging areas so that no side is longer than `max_side`; one that fits is returned as it is.
+
+    What is much too large is halved first, as long as at least a factor of 1.5 is left: averages of 2 × 2 pixels are
+    exact and ten times faster than those of odd areas, which would take half as long as decoding did.
+    """
     height, width = image.shape[:2]
     scale = max_side / max(height, width)
     if scale >= 1:
         return image
     shape = max(1, round(width * scale)), max(1, round(height * scale))
+    while width >= 3 * shape[0] and height >= 3 * shape[1] and width % 2 == height % 2 == 0:
+        width, height = width // 2, height // 2
+        image = cv2.resize(image, (width, height), interpolation=cv2.INTER_AREA)
     return cv2.resize(image, shape, interpolation=cv2.INTER_AREA)  # type: ignore[no-any-return]
 
 

@@ -22,7 +22,7 @@ from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
 from mediarank.fanout import fan_out
 from mediarank.learners.cascade import BoostedCascade, ForwardCascade, StackedCascade
-from mediarank.learners.choice import Examples, Ranker, choose
+from mediarank.learners.choice import Examples, Ranker, choose, early_precision
 from mediarank.learners.costs import Costs
 from mediarank.learners.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.plan import Plan, walk
@@ -47,8 +47,9 @@ class ConceptsConfig:
     methods : what to fit; all rank the same machines
     rounds, score_range, step, regulariser, regularization : of (imbalanced) RankBoost
     stages, keep, floor : of the cascades
-    strengths : ridge strengths that forward_cascade chooses from by cross-validation on the `rank` role
-    cost_weight : how much the work of a machine counts when one is chosen, in imbalanced RankBoost and the cascades
+    strengths : of the ridge in forward_cascade
+    cost_weights : how much a machine's cost counts when forward_cascade chooses one; of several strengths and
+        weights the best are found by cross-validation on the `rank` and `valid` roles
     """
 
     features: tuple[str, ...] = ()
@@ -70,13 +71,15 @@ class ConceptsConfig:
     keep: Share = 0.5
     floor: Share = 0.1
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
-    cost_weight: NotNegative = 0.0
+    cost_weights: tuple[float, ...] = (0.0, 1.0)
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not self.methods or not self.strengths or min(self.strengths) <= 0:
             raise ValueError("give at least one method, and at least one strength, all above 0")
+        if not self.cost_weights or min(self.cost_weights) < 0:
+            raise ValueError("give at least one cost weight, all from 0 up")
 
 
 METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
@@ -91,16 +94,15 @@ METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
         config.step,
         config.regulariser,
         config.regularization,
-        cost_weight=config.cost_weight,
-    ).fit(e.scores, e.relevant, e.costs),
-    "boosted_cascade": lambda config, e: BoostedCascade(
-        4 * config.stages, config.keep, config.floor, cost_weight=config.cost_weight
-    ).fit(e.scores, e.relevant, e.costs),
-    "stacked_cascade": lambda config, e: StackedCascade(
-        config.stages, config.keep, config.floor, cost_weight=config.cost_weight
-    ).fit(e.scores, e.relevant, e.costs),
+    ).fit(e.scores, e.relevant),
+    "boosted_cascade": lambda config, e: BoostedCascade(4 * config.stages, config.keep, config.floor).fit(
+        e.scores, e.relevant
+    ),
+    "stacked_cascade": lambda config, e: StackedCascade(config.stages, config.keep, config.floor).fit(
+        e.scores, e.relevant
+    ),
     "forward_cascade": lambda config, e: ForwardCascade(
-        config.stages, config.keep, config.floor, config.strengths[0], config.cost_weight
+        config.stages, config.keep, config.floor, config.strengths[0], config.cost_weights[0]
     ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
@@ -195,11 +197,8 @@ def fit_rankers(
         there already
     """
     examples = rank_examples(pools, scores, judgments, extraction)
-    chosen: dict[str, float] = {}
-    if "forward_cascade" in config.methods:
-        strength = choose_strength(list(examples.values()), config)
-        config = replace(config, strengths=(strength,))
-        chosen["strength"] = strength
+    config = settle(list(examples.values()), config)
+    chosen = {"strength": config.strengths[0], "cost_weight": config.cost_weights[0]}
     fitted = fan_out(partial(_fit_methods, config), list(examples.values()), "rankers of concepts")
     plans: dict[str, Mapping[str, Plan]] = {
         method: dict(zip(examples, (by_method[method] for by_method in fitted), strict=True))
@@ -236,15 +235,21 @@ def concept_scores(pools: Mapping[str, SVMPool], scores: Mapping[str, FeatureMat
     return np.hstack([scores[kind].values[:, pools[kind].columns(concept)] for kind in sorted(pools)])
 
 
-def choose_strength(examples: Sequence[Examples], config: ConceptsConfig) -> float:
-    """The ridge strength of forward_cascade, by cross-validation on a spread of at most 40 concepts."""
-    if len(config.strengths) == 1:
-        return config.strengths[0]
-    candidates = {
-        strength: partial(METHODS["forward_cascade"], replace(config, strengths=(strength,)))
+def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConfig:
+    """The configuration with one strength and one cost weight left, by cross-validation on at most 30 concepts.
+
+    What counts is the precision that small budgets buy (`early_precision`), which is what a cascade is for.
+    """
+    settings = [
+        replace(config, strengths=(strength,), cost_weights=(weight,))
         for strength in config.strengths
-    }
-    return choose(candidates, examples[:: -(-len(examples) // 40)], seed=config.seed)[0]
+        for weight in config.cost_weights
+    ]
+    if len(settings) == 1:
+        return settings[0]
+    candidates = {number: partial(METHODS["forward_cascade"], setting) for number, setting in enumerate(settings)}
+    spread = examples[:: -(-len(examples) // 30)]
+    return settings[choose(candidates, spread, worth=early_precision, seed=config.seed)[0]]
 
 
 def rank(model: ConceptsModel, features: Mapping[str, FeatureMatrix], items: Sequence[str]) -> dict[str, FeatureMatrix]:

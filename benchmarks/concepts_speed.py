@@ -1,0 +1,145 @@
+"""Speed of the concepts system on made-up data: scoring, boosting rounds, intersection kernels, training.
+
+Every time is the best of several runs on one thread, and every ratio is measured within this run.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from mediarank.base_models.svm import Machine, SVMConfig, fit_machine
+from mediarank.base_models.training import fit_pool, gather, prepare
+from mediarank.learners.imbalanced_rankboost import ImbalancedRankBoost
+from mediarank.learners.rankboost import RankBoost, distribution, rates, step_length
+from mediarank.similarity.kernels import intersection
+from mediarank.types import FeatureMatrix, Judgments
+
+CONCEPTS = 20
+
+
+def speed(repeats: int) -> dict[str, Any]:
+    os.environ["MEDIARANK_JOBS"] = "1"
+    with threadpool_limits(1):
+        return {**scoring(repeats), **boosting(repeats), **kernels(repeats), **training(repeats)}
+
+
+def scoring(repeats: int, items: int = 1000) -> dict[str, Any]:
+    """A pool of 40 machines (20 concepts, 2 bags of 800) against a loop over the same machines of scikit-learn."""
+    matrix, judgments = made_up(5000, share=0.1)
+    config = SVMConfig(penalties=(2.0,), widths=(0.5, 2.0))
+    preparation = prepare("made_up", matrix, judgments, matrix.ids.tolist(), config)
+    machines, peers = [], []
+    for number, bag in enumerate(preparation.bags):
+        gamma = bag.gammas[number % 2]
+        svm = SVC(C=2.0, gamma=gamma).fit(bag.values.astype(np.float64), bag.labels)
+        coefficients, intercept = np.asarray(svm.dual_coef_[0]), float(svm.intercept_[0])
+        decisions = svm.decision_function(bag.values.astype(np.float64))
+        machines.append(Machine(svm.support_.astype(np.intp), coefficients, intercept, 2.0, gamma, decisions, 0.5))
+        peers.append(svm)
+    pool = gather(preparation, machines, config)
+    new = made_up(items, share=0.1, seed=1)[0].values
+    prepared = ((new - pool.mean) * pool.scale).astype(np.float64)
+    loop = best(lambda: [svm.decision_function(prepared) for svm in peers], max(2, repeats // 5))
+    batched = best(lambda: pool.decisions(new), repeats)
+    expected = np.column_stack([svm.decision_function(prepared) for svm in peers])
+    difference = float(np.abs(pool.decisions(new) - expected).max())
+    single = pool.only([0])
+    alone = best(lambda: peers[0].decision_function(prepared), repeats) / best(lambda: single.decisions(new), repeats)
+    print(f"pool scoring, {items} items, {len(pool)} machines on bags of {len(preparation.bags[0].rows)}: ", end="")
+    print(f"{batched * 1e3:.1f} ms; scikit-learn's decision_function {loop * 1e3:.0f} ms: {loop / batched:.1f}x")
+    print(f"  largest difference {difference:.1e}; a single machine {alone:.1f}x")
+    return {"pool_scoring_ratio": loop / batched, "pool_scoring_difference": difference, "single_ratio": alone}
+
+
+def boosting(repeats: int, examples: int = 10_469, models: int = 200) -> dict[str, Any]:
+    """A round of Imbalanced RankBoost in the paper's mode and of RankBoost, both with all examples active."""
+    rng = np.random.default_rng(0)
+    relevant = rng.random(examples) < 0.02
+    noise = rng.normal(scale=0.3, size=(examples, models))
+    scores = np.clip(noise + np.where(relevant, 0.25, -0.1)[:, None], -1, 1).astype(np.float32)
+    f = 0.3 * scores[:, 0].astype(np.float64)
+    everyone = np.arange(examples)
+    prices = np.ones(models)
+    learner = ImbalancedRankBoost()
+
+    def plain() -> None:
+        u, _ = distribution(f, relevant)
+        r = rates(scores, u)
+        k = int(np.argmax(np.abs(r)))
+        step_length(scores[:, k], everyone, u, r[k], "symmetric", "bound")
+
+    def imbalanced(learner: ImbalancedRankBoost, theta: float) -> None:
+        u, loss = distribution(f, relevant)
+        k, threshold, _, rate = learner._best_entry(scores, everyone, f, u, loss, theta, prices, first=False)
+        step_length(scores[:, k], everyone[f >= threshold], u, rate, "symmetric", learner.step)
+
+    lowest = float(f.min())
+    greedy = ImbalancedRankBoost(score_range="unit", regularization=0.0)
+    imbalanced(learner, lowest)
+    times = {
+        "RankBoost": best(plain, repeats),
+        "Imbalanced RankBoost": best(lambda: imbalanced(learner, lowest), repeats),
+    }
+    times["Imbalanced RankBoost, λ = 0"] = best(lambda: imbalanced(greedy, lowest), repeats)
+    for name, seconds in times.items():
+        print(f"a round of {name}, {models} models, {examples} examples: {seconds * 1e3:.2f} ms")
+    ratio = times["Imbalanced RankBoost"] / times["RankBoost"]
+    return {"round_ms": times["Imbalanced RankBoost"] * 1e3, "round_ratio": ratio}
+
+
+def kernels(repeats: int) -> dict[str, Any]:
+    """The intersection kernel against numpy's broadcasting."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.random((400, 256), dtype=np.float32), rng.random((500, 256), dtype=np.float32)
+    ours = best(lambda: intersection(X, Z), repeats)
+    broadcast = best(lambda: np.concatenate([np.minimum(x, Z).sum(axis=1)[None] for x in X]), repeats)
+    print(f"intersection kernel 400 x 500 x 256: {ours * 1e3:.1f} ms, {broadcast / ours:.1f}x numpy row by row")
+    return {"intersection_ratio": broadcast / ours}
+
+
+def training(repeats: int, items: int = 10_000, types: int = 100) -> dict[str, Any]:
+    """Where the time of training 20 concepts with 200 models each goes: measured on one type, and on all rankers."""
+    matrix, judgments = made_up(items, share=0.02)
+    base, rank = matrix.ids[: items // 2].tolist(), matrix.ids[items // 2 : items * 7 // 10].tolist()
+    config = SVMConfig()
+    fits = best(lambda: [fit_machine(bag, config) for bag in prepare("a", matrix, judgments, base, config).bags], 1)
+    pool = fit_pool("a", matrix, judgments, base, config)
+    rest = best(lambda: prepare("a", matrix, judgments, base, config), 1)
+    rest += best(lambda: pool.decisions(matrix.rows(base)), repeats) + best(lambda: pool.score(matrix, rank), repeats)
+    rng = np.random.default_rng(0)
+    relevant = judgments.grades(judgments.queries[0], rank) > 0
+    scores = np.clip(np.where(relevant, 0.2, -0.2)[:, None] + rng.normal(scale=0.4, size=(len(rank), 2 * types)), -1, 1)
+    ranker = best(lambda: [RankBoost().fit(scores, relevant), ImbalancedRankBoost().fit(scores, relevant)], 2)
+    share = types * fits / (types * (fits + rest) + CONCEPTS * ranker)
+    print(f"training at {items} items, {CONCEPTS} concepts, {2 * types} models: {share:.1%} of the time is SVM fits")
+    print(f"  a type: fits {fits:.1f} s, the rest {rest:.2f} s; both rankers of a concept {ranker:.2f} s")
+    return {"svm_share": share}
+
+
+def made_up(items: int, *, share: float, dimension: int = 128, seed: int = 0) -> tuple[FeatureMatrix, Judgments]:
+    """Twenty concepts, each a direction in feature space with noise."""
+    rng = np.random.default_rng([seed, items])
+    ids = [f"{n:06d}" for n in range(items)]
+    values = rng.normal(size=(items, dimension)).astype(np.float32)
+    directions = np.random.default_rng(9).normal(size=(CONCEPTS, dimension))
+    noisy = values @ directions.T / dimension**0.5 + rng.normal(scale=0.5, size=(items, CONCEPTS))
+    shown = noisy >= np.quantile(noisy, 1 - share, axis=0)
+    pairs = [(f"c{c:02d}", ids[n]) for n, c in zip(*np.nonzero(shown), strict=True)]
+    return FeatureMatrix(np.array(ids), tuple(map(str, range(dimension))), values), Judgments.from_pairs(pairs, ids)
+
+
+def best(function: Callable[[], Any], repeats: int) -> float:
+    """Seconds of the fastest of several runs."""
+    times = []
+    for _ in range(repeats):
+        started = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - started)
+    return min(times)
