@@ -1,8 +1,8 @@
 """How fast retrieval learns and searches, as ratios within one run.
 
-Learning: triplets a learner's pass against scikit-learn's SGDClassifier (hinge loss, one pass, its defaults otherwise) on the
-same float32 arrays, both on one thread, timed in turns by processor time, best of several. Searching: φ and the first
-50 of a million made-up images in memory-mapped files against reading the same bytes once through the same maps,
+Learning: one pass over the triplets against scikit-learn's SGDClassifier (hinge loss, one pass, its defaults otherwise)
+on the same float32 arrays, both on one thread, timed in turns by processor time, best of several. Searching: φ and the
+first 50 of a million made-up images in memory-mapped files against reading the same bytes once through the same maps,
 blocks and threads. Then what a shortlist in front of φ gains and loses.
 """
 

@@ -93,8 +93,10 @@ def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> I
         with Progress(*columns, console=Console(stderr=True)) as bar:
             task = bar.add_task(what, total=total, rate="")
             started = time.monotonic()
-            for done, (chunk, length) in enumerate(zip(chunks, lengths, strict=True), start=1):
-                rate = sum(lengths[:done]) / max(time.monotonic() - started, 1e-9)
+            finished = 0
+            for chunk, length in zip(chunks, lengths, strict=True):
+                finished += length
+                rate = finished / max(time.monotonic() - started, 1e-9)
                 bar.update(task, advance=length, rate=f"{rate:.0f}/s")
                 yield chunk
         return

@@ -23,7 +23,6 @@ from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
 from mediarank.types import DataError, FeatureMatrix, Floats, Judgments
 
-
 NORMALISING_ITEMS: Final = 2048
 """At most so many items of the base role tell the range of a machine's decisions."""
 
