@@ -113,7 +113,7 @@ def test_results_and_report_are_there(project: Path) -> None:
     ("what", "item", "reason"),
     [
         ("file", "images/damaged_cut.jpg", "truncated"),
-        ("file", "clips/damaged_text.mp4", "plain text"),
+        ("file", "clips/damaged_text.mp4", "no image, clip or sound"),
         ("label", "images/missing_001.jpg", "not in the collection"),
     ],
 )
