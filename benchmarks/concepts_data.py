@@ -81,22 +81,25 @@ class Described:
         return assign_roles(items.assign(group_id=items["item_id"]), labels, SplitsConfig(seed=seed))[0]
 
 
-def describe(folder: Path, cache: Path | None, rarest: int, commonest: int, limit: int | None = None) -> Described:
+def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bool = False) -> Described:
     """Every picture of the collection by every type; kept in `cache`, since extraction takes minutes.
 
-    rarest, commonest : positives that a concept must have at least and may have at most
-    limit : only so many pictures, evenly spread, for a quick look
+    fewest, most : pictures that may show a concept
+    quick : about a thousand pictures, ten types and twenty concepts, evenly spread
     """
     listing = open_collection(folder)
     pairs = list(_labelled(listing.labels))
     items = sorted({item for item, _ in pairs} & set(listing.files))
-    items = items[:: max(1, len(items) // limit)] if limit else items
+    items = items[:: max(1, len(items) // 1000)] if quick else items
     kept = set(items)
     shown = Counter(concept for item, concept in pairs if item in kept)
-    chosen = [(c, i) for i, c in pairs if i in kept and rarest <= shown[c] <= commonest]
-    if not chosen:
-        raise DataError(f"{folder} has no concept, keyword or class with {rarest} to {commonest} pictures.")
-    types = feature_types()
+    concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
+    if not concepts:
+        raise DataError(f"{folder} has no concept, keyword or class with {fewest} to {most} pictures.")
+    concepts = concepts[:: -(-len(concepts) // 20)] if quick else concepts
+    wanted = set(concepts)
+    chosen = [(concept, item) for item, concept in pairs if item in kept and concept in wanted]
+    types = dict(list(feature_types().items())[:: 5 if quick else 1])
     vectors, seconds = _cached(types, [(item, listing.files[item]) for item in items], cache)
     ids = np.array(items)
     features = {

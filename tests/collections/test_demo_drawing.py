@@ -17,7 +17,7 @@ from mediarank.collections.demo.props import LOOKALIKES, PROPS
 from mediarank.collections.demo.props.cast import Cast
 from mediarank.collections.demo.scenes import SCENES
 from mediarank.collections.demo.sounds import AMBIENCE, RATE, SOUNDS, mixed
-from mediarank.collections.demo.sprites import Sprite, Stage
+from mediarank.collections.demo.sprites import Sprite, Stage, sparks
 from mediarank.collections.demo.vocabulary import CONCEPTS, HOURS, WEATHERS
 
 EVERY_PROP = {**PROPS, **LOOKALIKES}
@@ -166,6 +166,14 @@ def test_sprites_keep_what_shows_through_them() -> None:
     before = frame.copy()
     sprite.paste(frame, -500, 60)
     assert np.array_equal(frame, before)
+
+
+def test_sparks_add_light_where_they_are_and_nowhere_else() -> None:
+    frame = np.zeros((20, 30, 3), np.float32)
+    sparks(frame, np.asarray([10.0, 99.0, -4.0]), np.asarray([5.0, 5.0, 5.0]), 0.5, (1.0, 0.5, 0.0))
+    assert frame[5, 10] == pytest.approx([1.0, 0.5, 0.0])
+    assert frame[5, 11] == pytest.approx(frame[4, 10], abs=1e-6)
+    assert frame[:, 13:].sum() == frame[:, :8].sum() == 0
 
 
 @pytest.mark.parametrize("name", ACTIONS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import cv2
@@ -10,11 +11,15 @@ import pandas as pd
 import pytest
 
 from mediarank import store
+from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.matrix import build
+from mediarank.features.mfcc import MfccStatistics
 from mediarank.features.sift import Sift
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
-from mediarank.ops.search import hits_page, open_live, vectors_of
+from mediarank.media.working import read_picture
+from mediarank.ops.search import hits_page, open_live, vectors_of, with_codebooks
 from mediarank.systems import retrieval
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
@@ -69,8 +74,29 @@ def test_a_file_is_described_like_an_item(project: Path) -> None:
     assert live.search(outside, 1)[0].item == "images/05.png"
     with pytest.raises(DataError, match="neither an item of the collection nor a file"):
         vectors_of("images/5.png", live, families, FramesConfig(), Limits())
-    with pytest.raises(DataError, match="needs a codebook"):
-        vectors_of(str(project / "images/05.png"), live, {"moments": Sift()}, FramesConfig(), Limits())
+    with pytest.raises(DataError, match="describes a sound"):
+        vectors_of(str(project / "images/05.png"), live, {"moments": MfccStatistics()}, FramesConfig(), Limits())
+
+
+def test_local_families_get_the_codebook_of_the_pipeline(project: Path) -> None:
+    """What the pipeline's matrix says of a picture is what its file gives from outside."""
+    data, local = project / "data", Sift(words=8, patches=(16,))
+    ids = [f"images/{k:02d}.png" for k in range(24)]
+    frames = pd.DataFrame({"frame_id": ids, "item_id": ids, "kind": "image", "index": 0, "path": ids, "sha256": ids})
+    frames["sha256"] = [hashlib.sha256((project / name).read_bytes()).hexdigest() for name in ids]
+    roles = Roles(pd.DataFrame({"item_id": ids, "group_id": ids, "role": "base", "fold": 0}))
+    sounds = pd.DataFrame({"item_id": pd.Series(dtype=str), "path": "", "seconds": 0.0, "sha256": ""})
+    for name in ids:
+        (data / "frames/media/images").mkdir(parents=True, exist_ok=True)
+        (data / "frames/media" / name).write_bytes((project / name).read_bytes())
+    store.write_table(data / "frames/frames.parquet", frames)
+    store.write_table(data / "frames/sounds.parquet", sounds)
+    store.write_roles(data / "splits/roles.parquet", roles)
+    matrix = build(local, frames, sounds, data / "frames/media", roles)
+    ready = with_codebooks({"sift": local}, data, FeatureCache(project / "cache"))
+    assert np.array_equal(
+        ready["sift"].extract(read_picture(project / "images/05.png")), matrix.rows(["images/05.png"])[0]
+    )
 
 
 def test_the_page_shows_hits_ids_and_reasons(project: Path) -> None:

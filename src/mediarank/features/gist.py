@@ -1,6 +1,6 @@
 """GIST, the shape of a scene (Oliva and Torralba 2001): where in the picture there is energy at which scale and angle.
 
-1. The region is brought to a square and its light evened out (`_prefiltered`: log, minus a Gaussian blur, divided by
+1. The region is brought to a square and its light evened out (`prefiltered`: log, minus a Gaussian blur, divided by
    the local contrast).
 2. A bank of Gabor-like filters, 4 scales x 8 orientations, answers in the frequency domain.
 3. The magnitude of each answer is averaged over 4 x 4 blocks: 32 x 16 = 512 numbers, three times that in colour.
@@ -26,7 +26,6 @@ _HIGHEST: Final = 0.3
 """Centre of the finest scale, in cycles a pixel; each next one is lower by a factor of 1.85."""
 _CUT_OFF: Final = 4.0
 """The prefilter removes what changes slower than so many cycles a picture."""
-
 _LOGARITHMS: Final = np.log1p(np.arange(256, dtype=np.float32))
 
 
@@ -83,7 +82,7 @@ def prefiltered(square: Picture, padding: int) -> list[Floats]:
 
 
 def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray[np.float64]:
-    """(scales · orientations, side, side), finest scale first: Gaussians in log-free radius and in angle.
+    """(scales · orientations, side, side), finest scale first: Gaussians in radius and in angle.
 
     G = exp(−10·0.35·(f/f₀ − 1)² − 2π·(16·orientations²/32²)·θ²), θ the angle to the filter's own in (−π, π].
     """

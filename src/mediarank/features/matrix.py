@@ -66,7 +66,8 @@ def build(
     values = np.zeros((len(rows), len(names)), dtype=np.float32)
     if rows:
         extractor = _ready(family, codebook, lambda local: fit(local, frames, sounds, folder, roles, cache))
-        keys = [cache_key(extractor.identity(), unit.sha256) for unit in units]
+        identity = extractor.identity()
+        keys = [cache_key(identity, unit.sha256) for unit in units]
         vectors = remembered(type(family).__name__, keys, units, partial(_extract, extractor, folder), cache)
         pairs = zip(units, vectors, strict=True)
         for row, (_, group) in enumerate(groupby(pairs, key=lambda pair: pair[0].row)):

@@ -80,8 +80,8 @@ class ImbalancedRankBoost:
         rounds: list[tuple[int, float, float]] = []
         losses: list[float] = [1.0]
         bounds: list[float] = []
+        u, loss = distribution(f, relevant)
         for t in range(self.rounds):
-            u, loss = distribution(f, relevant)
             if not len(active):
                 break
             k, threshold, bound, rate = self._best_entry(h, active, f, u, loss, theta, prices, first=t == 0)
@@ -90,7 +90,8 @@ class ImbalancedRankBoost:
             if alpha == 0.0 or (bounds and abs(bounds[-1] - bound) < self.tolerance):
                 break
             f[active] += additive_gain(scores[active, k], alpha, self.score_range)
-            losses.append(distribution(f, relevant)[1])
+            u, loss = distribution(f, relevant)
+            losses.append(loss)
             bounds.append(bound)
             rounds.append((k, alpha, threshold))
             theta = self._first_threshold(f) if t == 0 else threshold
@@ -146,8 +147,8 @@ def _best_entry(
     active : survivors so far; order : the same by falling score, so that a prefix is what a threshold keeps
 
     Thresholds rise from the old one, examples being taken out of the sums of eq 16 from the lowest up. Taking one
-    out moves no |r| by more than its weight, so most thresholds are seen to be no better without touching the sums,
-    and once the penalty alone is no better, neither is any higher threshold.
+    out moves no |r| by more than its weight, so most thresholds are seen to be no better without touching the sums;
+    and once the penalty alone is no better, or too little weight is left, neither is any higher threshold.
     """
     narrow, ceiling = 1.0 / (width * width), limit * limit
     running = np.zeros(h.shape[1])
@@ -163,8 +164,10 @@ def _best_entry(
         penalty = _penalty(best_theta, theta, lowest, regulariser, strength)
     best_bound = _least_priced(running, prices, loss, narrow, ceiling, price) + penalty
     reach = np.sqrt(_largest_square(running))  # no |r| is larger
+    kept = np.abs(u[order]).sum()  # nor larger than the weight of those who are left
     for p in range(len(order) - 1, 0, -1):
-        reach += abs(u[order[p]])
+        kept -= abs(u[order[p]])
+        reach = min(reach + abs(u[order[p]]), kept)
         candidate = f[order[p - 1]]
         if candidate == f[order[p]]:
             continue  # examples of equal score are kept or pruned together
@@ -174,6 +177,8 @@ def _best_entry(
         price = cost_weight * p / len(f)
         wanted = (best_bound - penalty - price * cheapest) / loss  # of √(1 − r²), to be better
         if wanted <= 0 or 1 - min(reach * reach * narrow, ceiling) >= wanted * wanted:
+            if reach == kept and cost_weight == 0.0:
+                break  # fewer examples weigh less, and higher thresholds cost more
             continue
         _add(running, h, u, order[p:summed], -1.0)
         summed = p

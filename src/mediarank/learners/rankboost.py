@@ -57,15 +57,16 @@ class RankBoost:
         f = np.zeros(len(h))
         chosen: list[tuple[int, float]] = []
         losses = [1.0]
+        u, _ = distribution(f, relevant)
         for _ in range(self.rounds):
-            u, _ = distribution(f, relevant)
             r = rates(h, u)
             k = int(np.argmax(np.abs(r)))
             alpha = step_length(h[:, k], everyone, u, r[k], self.score_range, self.step)
             if alpha == 0.0:
                 break
             f += additive_gain(scores[:, k], alpha, self.score_range)
-            losses.append(distribution(f, relevant)[1])
+            u, loss = distribution(f, relevant)
+            losses.append(loss)
             chosen.append((k, alpha))
             if abs(losses[-2] - losses[-1]) < self.tolerance:
                 break

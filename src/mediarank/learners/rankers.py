@@ -58,14 +58,14 @@ RANKERS: Final[Mapping[str, Callable[[int], Sequence[Ranker]]]] = {
     "uni_con": lambda d: [FixedWeights("all", np.full(d, 1 / d, np.float32))],
     "ranknet": lambda d: [RankNet(hidden=h, rate=r) for h in (5, 20) for r in (0.001, 0.01)],
     "c_ascent": lambda d: [CoordinateAscent(tolerance=t) for t in (1e-2, 1e-3)],
-    "ranksvm": lambda d: [RankSVM(C=c) for c in (0.1, 1.0, 10.0, 100.0)],
+    "ranksvm": lambda d: [RankSVM(C=c) for c in (1.0, 10.0, 100.0, 1e3, 1e4)],
     "lambdamart": lambda d: [LambdaMART(leaves=leaves, rate=0.05) for leaves in (7, 31)],
     "opr": lambda d: [OPR()],
-    "opar1": lambda d: [OPAR1(C=c) for c in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)],
-    "opar2": lambda d: [OPAR2(C=c) for c in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)],
-    "ogdr": lambda d: [OGDR(eta=e) for e in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)],
-    "arow": lambda d: [AROW(r=r) for r in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)],
-    "scw": lambda d: [SCW(C=c, confidence=p) for c in (1e-4, 1e-3, 1e-2, 1e-1) for p in (0.6, 0.75, 0.9)],
+    "opar1": lambda d: [OPAR1(C=c) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
+    "opar2": lambda d: [OPAR2(C=c) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
+    "ogdr": lambda d: [OGDR(eta=e) for e in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
+    "arow": lambda d: [AROW(r=r) for r in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)],
+    "scw": lambda d: [SCW(C=c, confidence=p) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0) for p in (0.6, 0.75, 0.9)],
 }
 """Paper 003's two baselines, its four batch methods, its four online ones, and two of second order."""
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from mediarank.learners.pairs import OrderedPairs, Positions
@@ -117,7 +118,7 @@ def _place(node: Node, rows: Matrix, here: Positions, low: float, high: float, s
     """Write the scores of the items `here` that have come to `node`, within [low, high]."""
     values = rows[here] @ node.coef
     if node.low is None or node.high is None:
-        scores[here] = low + (high - low) / (1 + np.exp(-(values - node.centre) / node.spread))
+        scores[here] = low + (high - low) * expit((values - node.centre) / node.spread)
         return
     middle = (low + high) / 2
     _place(node.low, rows, here[values <= node.cut], low, middle, scores)

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 
 def guard(command: Sequence[str], grace: float) -> int:
@@ -40,7 +41,7 @@ def guard(command: Sequence[str], grace: float) -> int:
     # Nothing that the command started stays behind, whether it did well or not.
     end()
     deadline = time.monotonic() + grace + 1
-    while _signal(group, 0) and time.monotonic() < deadline:
+    while _lives(group) and time.monotonic() < deadline:
         time.sleep(0.02)
     return code if code >= 0 else 128 - code
 
@@ -54,6 +55,23 @@ def _signal(group: int, number: int) -> bool:
     except PermissionError:  # macOS says this of a group of zombies
         return False
     return True
+
+
+def _lives(group: int) -> bool:
+    """Whether anyone in the group does more than wait to be buried, which may take whoever adopted it a while."""
+    if not _signal(group, 0):
+        return False
+    if not Path("/proc/self/stat").exists():
+        return True
+    for process in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # pid (name) state parent group ...; the name may hold anything, blanks and brackets too
+            state, _, its_group = process.read_text().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):  # gone meanwhile
+            continue
+        if int(its_group) == group and state != "Z":
+            return True
+    return False
 
 
 if __name__ == "__main__":

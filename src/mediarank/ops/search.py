@@ -1,8 +1,8 @@
 """Search and feedback at the command line: from the pipeline's files to a live ranker, and from hits to a page.
 
 `open_live` puts together what the stages wrote and what users have said since. `vectors_of` describes a picture that
-is not in the collection just as the pipeline would. `hits_page` is an offline page of thumbnails, with the reasons for
-the first hits if they are asked for.
+is not in the collection just as the pipeline would, given families `with_codebooks`. `hits_page` is an offline page of
+thumbnails, with the reasons for the first hits if they are asked for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from mediarank import store
 from mediarank.evaluation.blocks import Block, Cell, Column, Gallery, Row, Table, Tile
 from mediarank.evaluation.ranking_section import Thumbnail
 from mediarank.evaluation.report import Report, Section, render
+from mediarank.features.bag_of_words import BagOfWords
 from mediarank.features.base import Extractor, LocalExtractor, Picture
+from mediarank.features.cache import FeatureCache
+from mediarank.features.matrix import fit
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.looking import look
@@ -45,10 +48,28 @@ def open_live(data: Path, feedback: Path, method: str | None = None) -> tuple[Li
     return live, kept, kept.restore(live)
 
 
+def with_codebooks(
+    families: Mapping[str, Extractor | LocalExtractor], data: Path, cache: FeatureCache
+) -> dict[str, Extractor]:
+    """Families that can describe a picture at once: local ones with the codebook that the pipeline fitted for them.
+
+    It comes from the cache, or is fitted again on the same items, which gives the same words.
+    """
+    made: dict[str, Extractor] = {}
+    for name, family in families.items():
+        if isinstance(family, LocalExtractor):
+            frames, sounds = (store.read_table(data / f"frames/{table}.parquet") for table in ("frames", "sounds"))
+            roles = store.read_roles(data / "splits/roles.parquet")
+            made[name] = BagOfWords(family, fit(family, frames, sounds, data / "frames/media", roles, cache))
+        else:
+            made[name] = family
+    return made
+
+
 def vectors_of(
     image: str,
     live: LiveRanker,
-    families: Mapping[str, Extractor | LocalExtractor],
+    families: Mapping[str, Extractor],
     frames: FramesConfig,
     limits: Limits,
 ) -> tuple[tuple[Floats, ...], bool]:
@@ -62,11 +83,11 @@ def vectors_of(
     return tuple(_extract(name, families[name], picture) for name in live.features), False
 
 
-def _extract(name: str, family: Extractor | LocalExtractor, picture: Picture) -> Floats:
-    if isinstance(family, LocalExtractor) or family.modality != "image":
+def _extract(name: str, family: Extractor, picture: Picture) -> Floats:
+    if family.modality != "image":
         raise DataError(
-            f"{name} can't describe a single picture from outside (it needs a codebook, a clip or a sound): bring the "
-            "file into the collection, or search with feature types of pictures only."
+            f"{name} describes a {family.modality}, not a picture from outside: bring the file into the collection, or "
+            "search with feature types of pictures only."
         )
     return family.extract(picture)
 

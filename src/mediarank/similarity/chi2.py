@@ -1,7 +1,8 @@
 """χ² distances between histograms: `Σ_d (x_d − z_d)² / (x_d + z_d)`, bins that are empty in both counting 0.
 
-The innermost loop is one division an element and nothing else that could stop it from being vectorised: empty bins
-are lifted to a tiny value beforehand instead of being tested for.
+Division is what takes the time, so the innermost loop shares one between two bins, `a/b + c/d = (ad + cb)/(bd)`, and
+there is nothing in it that could stop it from being vectorised: empty bins are lifted to a tiny value beforehand
+instead of being tested for, and an odd bin is given an empty partner.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from numba import njit
 from mediarank.similarity.tiles import VECTORISED, Matrix, as_rows, fill
 from mediarank.types import DataError
 
-TINY: Final = 1e-30
-"""Stands in for an empty bin: so small that a bin's share of the distance changes by less than it."""
+TINY: Final = 1e-18
+"""Stands in for an empty bin: no histogram has less, and the product of two is still a float32."""
+LARGEST: Final = 1e12
+"""Beyond this the product of three values would overflow float32."""
 
 
 def chi2_distances(X: npt.ArrayLike, Z: npt.ArrayLike | None = None) -> Matrix:
@@ -31,20 +34,31 @@ def chi2_distances(X: npt.ArrayLike, Z: npt.ArrayLike | None = None) -> Matrix:
 
 
 def _histograms(rows: Matrix) -> Matrix:
-    if rows.size and not rows.min() >= 0:  # also catches NaN
+    """A copy without zeros and with an even number of bins."""
+    if rows.size and not (rows.min() >= 0 and rows.max() <= LARGEST):  # also catches NaN
         raise DataError(
-            "χ² distances are between histograms, but negative or undefined values were found; use a linear or an "
-            "RBF kernel for signed features."
+            f"χ² distances are between histograms, but negative values, undefined ones or some above {LARGEST:g} were "
+            "found; use a linear or an RBF kernel for such features."
         )
-    return np.maximum(rows, rows.dtype.type(TINY))
+    bins = rows.shape[1]
+    lifted = np.full((len(rows), bins + bins % 2), TINY, dtype=rows.dtype)
+    np.maximum(rows, rows.dtype.type(TINY), out=lifted[:, :bins])
+    return lifted
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=VECTORISED)
 def _chi2_tile(X: Any, Z: Any, out: Any) -> None:
-    for i in range(X.shape[0]):
+    """Two rows of X at a time against each of Z; the last of an odd number goes with itself."""
+    half = X.shape[1] // 2
+    for i in range(0, X.shape[0], 2):
+        k = min(i + 1, X.shape[0] - 1)
+        a, b, c, d = X[i, :half], X[i, half:], X[k, :half], X[k, half:]
         for j in range(Z.shape[0]):
-            total = X.dtype.type(0)
-            for d in range(X.shape[1]):
-                gap = X[i, d] - Z[j, d]
-                total += gap * gap / (X[i, d] + Z[j, d])
-            out[i, j] = total
+            e, f = Z[j, :half], Z[j, half:]
+            first = second = X.dtype.type(0)
+            for n in range(half):
+                s, t, u, v = a[n] + e[n], b[n] + f[n], a[n] - e[n], b[n] - f[n]
+                first += (u * u * t + v * v * s) / (s * t)
+                s, t, u, v = c[n] + e[n], d[n] + f[n], c[n] - e[n], d[n] - f[n]
+                second += (u * u * t + v * v * s) / (s * t)
+            out[i, j], out[k, j] = first, second

@@ -20,7 +20,7 @@ from mediarank.collections.demo.paint.light import Colour, mix, pick, times
 from mediarank.collections.demo.paint.pen import Pen
 from mediarank.collections.demo.props.far import balloon, birds
 from mediarank.collections.demo.props.lookalikes import kite
-from mediarank.collections.demo.sprites import Sprite, Stage, disc
+from mediarank.collections.demo.sprites import Sprite, Stage, disc, sparks
 from mediarank.types import Floats
 
 Draw = Callable[[Floats, float], None]
@@ -88,7 +88,8 @@ def bouncing(stage: Stage) -> Action:
     pace, hop = rng.uniform(0.9, 1.6), stage.height * rng.uniform(0.25, 0.5)
     radius, paint = stage.height * rng.uniform(0.018, 0.05), pick(rng, (*PAINTS, (0.95, 0.55, 0.15)))
     phase = float(rng.uniform(0, 1))
-    lit = tuple(float(c * a) for c, a in zip(paint, stage.light.ambient, strict=True))
+    red, green, blue = stage.light.ambient
+    lit = (paint[0] * red, paint[1] * green, paint[2] * blue)
 
     def step(frame: Floats, time: float) -> None:
         for n, (sprite, x) in enumerate(zip(players, posts, strict=True)):
@@ -161,9 +162,8 @@ def bursting(stage: Stage) -> Action:
             spread, fade = 1 - np.exp(-2.2 * age), float(np.exp(-1.6 * age))
             frame += np.float32(0.3 * reach * fade) * np.asarray(colour, np.float32)
             spark = times(mix(colour, (1, 1, 1), 0.4 * fade), fade)
-            xs, ys = x + across * spread, y + down * spread + 12 * age * age
-            for px, py in zip(xs.tolist(), ys.tolist(), strict=True):
-                disc(frame, px, py, 0.3 + (0.4 + reach) * fade, spark, add=True)
+            fall = 12 * age * age
+            sparks(frame, x + across * spread, y + down * spread + fall, 0.3 + (0.3 + reach) * fade, spark)
 
     return Action(step, cues)
 

@@ -20,7 +20,7 @@ from mediarank.collections.demo.sounds import RATE, mixed
 from mediarank.collections.demo.sprites import Stage
 from mediarank.types import Floats
 
-HEIGHT, WIDTH = 144, 176
+HEIGHT, WIDTH = 120, 160
 MARGIN: Final = 12
 """Pixels painted beyond each edge, for the camera to move in."""
 

@@ -19,11 +19,11 @@ MOST_PROPS: Final = 3
 DECOYS: Final = 0.5
 """Look-alikes for each picture of the real thing."""
 
-SHAPES: Final = ((300, 400), (300, 400), (300, 400), (336, 448), (288, 512), (440, 330), (360, 360), (270, 480))
+SHAPES: Final = ((270, 360), (270, 360), (270, 360), (300, 400), (252, 448), (384, 288), (336, 336), (240, 400))
 """Heights and widths; all longer than the default working copies."""
 
 SILENT_SHARE: Final = 0.04
-FPS: Final = 12
+FPS: Final = 10
 
 STREAM_IMAGES, STREAM_CLIPS, STREAM_PLAN = 0, 1, 2
 

@@ -1,7 +1,8 @@
-"""A prop drawn once and then only moved: what actors in clips are made of."""
+"""What actors in clips are made of: props drawn once and then only moved, discs and sparks."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import cv2
 import numpy as np
 
 from mediarank.collections.demo.paint.canvas import Canvas
-from mediarank.collections.demo.paint.light import Light
+from mediarank.collections.demo.paint.light import Colour, Light
 from mediarank.collections.demo.paint.pen import Pen
 from mediarank.types import Floats
 
@@ -26,7 +27,7 @@ class Stage:
 
 
 class Sprite:
-    """A prop drawn once, with what shows through it: a premultiplied picture and its cover."""
+    """A prop drawn once, with what shows through it: a premultiplied picture and, as a fourth channel, its cover."""
 
     def __init__(
         self, stage: Stage, draw: Callable[[Pen], None], scale: float, *, wide: float, mirror: bool = False
@@ -39,9 +40,9 @@ class Sprite:
             canvas = Canvas(np.random.default_rng(seed), height, width, stage.light)
             canvas.planes[:] = background
             draw(Pen(canvas, width / 2, height - 2 - 0.1 * scale, scale, mirror=mirror))
-            seen.append(np.ascontiguousarray(canvas.planes.transpose(1, 2, 0)))
-        self.picture = seen[0]
-        self.clear = np.clip(seen[1] - seen[0], 0.0, 1.0)
+            seen.append(canvas.planes)
+        cover = 1.0 - np.clip(seen[1] - seen[0], 0.0, 1.0).mean(axis=0, keepdims=True)
+        self.picture: Floats = np.ascontiguousarray(np.concatenate([seen[0], cover]).transpose(1, 2, 0))
         self.foot = (width / 2, height - 2 - 0.1 * scale)
 
     def paste(self, frame: Floats, x: float, y: float, angle: float = 0.0) -> None:
@@ -51,19 +52,19 @@ class Sprite:
         left, top = int(np.floor(x - width / 2)) - 2, int(np.floor(y - height)) - 2
         matrix[:, 2] += (x - left - self.foot[0], y - top - self.foot[1])
         size = (width + 4, height + 4)
-        picture = cv2.warpAffine(self.picture, matrix, size, borderValue=(0, 0, 0))
-        clear = cv2.warpAffine(self.clear, matrix, size, borderValue=(1, 1, 1))
+        picture = cv2.warpAffine(self.picture, matrix, size)
         x0, y0 = max(0, left), max(0, top)
         x1, y1 = min(frame.shape[1], left + size[0]), min(frame.shape[0], top + size[1])
         if x1 <= x0 or y1 <= y0:
             return
-        cut = (slice(y0 - top, y1 - top), slice(x0 - left, x1 - left))
-        frame[y0:y1, x0:x1] *= clear[cut]
-        frame[y0:y1, x0:x1] += picture[cut]
+        seen = picture[y0 - top : y1 - top, x0 - left : x1 - left]
+        region = frame[y0:y1, x0:x1]
+        region *= 1.0 - seen[:, :, 3:]
+        region += seen[:, :, :3]
 
 
-def disc(frame: Floats, x: float, y: float, radius: float, colour: tuple[float, ...], *, add: bool = False) -> None:
-    """A small soft disc, painted over the frame or added to it."""
+def disc(frame: Floats, x: float, y: float, radius: float, colour: Colour) -> None:
+    """A small soft disc, painted over the frame."""
     reach = int(radius) + 2
     left, top = int(x) - reach, int(y) - reach
     x0, y0 = max(0, left), max(0, top)
@@ -73,4 +74,14 @@ def disc(frame: Floats, x: float, y: float, radius: float, colour: tuple[float, 
     dx, dy = np.arange(x0, x1, dtype=np.float32)[None, :] - x, np.arange(y0, y1, dtype=np.float32)[:, None] - y
     cover = np.clip(radius + 0.5 - np.sqrt(dx * dx + dy * dy), 0.0, 1.0)[:, :, None].astype(np.float32)
     region = frame[y0:y1, x0:x1]
-    region += cover * (np.asarray(colour, np.float32) - (0.0 if add else region))
+    region += cover * (np.asarray(colour, np.float32) - region)
+
+
+def sparks(frame: Floats, x: Floats, y: Floats, radius: float, colour: Colour) -> None:
+    """Points of light about a pixel wide, added to the frame; those outside it are left out."""
+    shine = np.asarray(colour, np.float32)
+    for dx, dy in itertools.product((-1, 0, 1), repeat=2):
+        column, row = np.rint(x).astype(int) + dx, np.rint(y).astype(int) + dy
+        inside = (column >= 0) & (column < frame.shape[1]) & (row >= 0) & (row < frame.shape[0])
+        light = np.exp(-((column - x) ** 2 + (row - y) ** 2) / (2 * radius * radius)).astype(np.float32)
+        np.add.at(frame, (row[inside], column[inside]), light[inside, None] * shine)

@@ -50,7 +50,7 @@ PROPS: Final[Mapping[str, Prop]] = {
         Prop("bridge", "span", 0.40, bridge),
         Prop("bicycle", "ground", 0.28, bicycle),
         Prop("flag", "ground", 0.62, flag),
-        Prop("fireworks", "sky", 0.28, fireworks),
+        Prop("fireworks", "sky", 0.19, fireworks),
         Prop("train", "span", 0.18, train),
         Prop("clock", "wall", 0.24, clock),
         Prop("plant", "ground", 0.38, plant),
