@@ -14,6 +14,7 @@ from pydantic import Field
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
+from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
 from mediarank.systems.registry import system
 from mediarank.types import FeatureMatrix, Labels, Manifest, Roles
@@ -69,11 +70,16 @@ def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str],
     def thumbnail(item: str) -> bytes | None:
         if item not in path_of:
             return None
-        picture = fit_inside(read_picture(folder / path_of[item]), side)
-        _, data = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), (cv2.IMWRITE_JPEG_QUALITY, 80))
-        return bytes(data)
+        return small_jpeg(read_picture(folder / path_of[item]), side)
 
     return thumbnail
+
+
+def small_jpeg(picture: Pixels, side: int) -> bytes:
+    _, data = cv2.imencode(
+        ".jpg", cv2.cvtColor(fit_inside(picture, side), cv2.COLOR_RGB2BGR), (cv2.IMWRITE_JPEG_QUALITY, 80)
+    )
+    return bytes(data)
 
 
 def _check(stage: str, found: Mapping[str, Any]) -> Check:

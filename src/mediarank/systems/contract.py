@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from mediarank.base_models.pool import SVMPool
 from mediarank.types import DataError, FeatureMatrix, Labels, Roles
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """features : by name; labels : of usable items; roles : who may see what"""
+    """features : by name; labels : of usable items; roles : who may see what
+
+    pools : feature type -> its concept models, for the systems that build on them
+    """
 
     features: Mapping[str, FeatureMatrix]
     labels: Labels
     roles: Roles
+    pools: Mapping[str, SVMPool] = field(default_factory=dict)
 
     def feature(self, name: str) -> FeatureMatrix:
         if name not in self.features:

@@ -1,0 +1,27 @@
+"""The command line: a command a stage, then what people ask for, a file a subject.
+
+Imports are inside the commands, so that each pays for its own only.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from mediarank.cli import looking, operations, retrieval, stages  # noqa: F401 - their commands, in the order of the help
+from mediarank.cli.app import app
+from mediarank.types import MediarankError
+
+
+def main() -> None:
+    """Run a command; what we can explain is one message, without a traceback, and exit code 1."""
+    try:
+        app()
+    except MediarankError as error:
+        print(f"mediarank: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+    except OSError as error:
+        print(
+            f"mediarank: {error.strerror}: {error.filename or ''}. Nothing was half-written; mend it and run again.",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None

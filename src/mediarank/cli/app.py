@@ -1,0 +1,16 @@
+"""The program that commands are added to, and the folders that they work in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+DATA = Path("data")
+CACHE = Path(".mediarank/cache")
+BASELINE = Path("baseline")
+STAGES = "Stages (dvc repro runs them in order)"
+
+app = typer.Typer(
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Rank image and video collections."
+)
