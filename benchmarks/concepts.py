@@ -17,7 +17,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +29,11 @@ from threadpoolctl import threadpool_limits
 from mediarank import store
 from mediarank.base_models.concept import ConceptModels
 from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.imbalanced_rankboost import ImbalancedRankBoost
 from mediarank.learners.plan import Plan
 from mediarank.learners.stacking import LightGBMStacking
-from mediarank.systems.concepts import (
-    ConceptsConfig,
-    ConceptsModel,
-    concept_scores,
-    fit_pools,
-    fit_rankers,
-    rank_examples,
-    score_items,
-)
+from mediarank.systems.concepts import ConceptsConfig, fit_pools, fit_rankers, regulariser_plans
 from mediarank.systems.concepts_figures import (
     FULL,
     Trace,
@@ -54,12 +46,12 @@ from mediarank.systems.concepts_figures import (
     speed_up,
     trace,
 )
+from mediarank.systems.concepts_model import ConceptsModel, concept_scores, rank_examples, score_items
 from mediarank.types import FeatureMatrix, MediarankError
 
 REFERENCE, PAPER, BEST = "rankboost", "imbalanced_rankboost", "forward_cascade"
 TRACED = (REFERENCE, PAPER, "boosted_cascade", "stacked_cascade", BEST)
 ENDS = ("mean_fusion", "best_single", "ridge_stacking", "logistic_stacking")
-LAMBDAS = (0.005, 0.05, 0.5)
 BUDGETS = (1, 2, 3, 5, 10, 20)
 
 
@@ -115,9 +107,8 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
 def measure(described: Described, seed: int) -> Run:
     """One split: train on `base`, fit and choose on `rank`, rank `test`."""
     config = ConceptsConfig(methods=(*TRACED, *ENDS), seed=seed)  # type: ignore[arg-type]
-    config = replace(config, svm=replace(config.svm, seed=seed))
     roles = described.roles(seed)
-    pools = fit_pools(described.features, described.judgments, roles, config)
+    pools = fit_pools(described.features, described.judgments, roles, SVMConfig(seed=seed))
     scores = score_items(pools, described.features, roles.items("rank"))
     model = fit_rankers(pools, scores, described.judgments, config)
     items = sorted(roles.items("test"))
@@ -125,7 +116,8 @@ def measure(described: Described, seed: int) -> Run:
     found = score_items(pools, described.features, items)
     with threadpool_limits(1):
         traces = {m: trace_all(model.plans[m], concepts, pools, described, items) for m in TRACED}
-        grid = regulariser_plans(model, scores, described) if seed == 0 else {}
+        examples = rank_examples(pools, scores, described.judgments)
+        grid = regulariser_plans(examples, config.lambdas) if seed == 0 else {}
         regularisers = {key: trace_all(plans, concepts, pools, described, items) for key, plans in grid.items()}
     ends = {m: float(mean_curve(of_method, "evaluations", FULL)[1][-1]) for m, of_method in traces.items()}
     ends |= end_points(model, scores, found, concepts, described, items)
@@ -146,23 +138,6 @@ def trace_all(
         models = ConceptModels.of(pools, concept)
         found.append(trace(plans[concept], models, described.features, items, relevant, repeats=repeats))
     return found
-
-
-def regulariser_plans(
-    model: ConceptsModel, scores: Mapping[str, FeatureMatrix], described: Described
-) -> dict[tuple[str, float], dict[str, Plan]]:
-    """Figure 9: Imbalanced RankBoost with every regulariser and λ."""
-    examples = rank_examples(model.pools, scores, described.judgments)
-    return {
-        (regulariser, strength): {
-            concept: ImbalancedRankBoost(regulariser=regulariser, regularization=strength)
-            .fit(e.scores, e.relevant)
-            .plan_
-            for concept, e in examples.items()
-        }
-        for regulariser in ("squared", "exponential", "above_lowest")
-        for strength in LAMBDAS
-    }
 
 
 def end_points(

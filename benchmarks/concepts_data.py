@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,17 +88,17 @@ def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bo
     quick : about a thousand pictures, ten types and twenty concepts, evenly spread
     """
     listing = open_collection(folder)
-    pairs = list(_labelled(listing.labels))
-    items = sorted({item for item, _ in pairs} & set(listing.files))
+    pairs = listing.labels.shown
+    items = sorted(listing.labels.looked_at & set(listing.files))
     items = items[:: max(1, len(items) // 1000)] if quick else items
     kept = set(items)
-    shown = Counter(concept for item, concept in pairs if item in kept)
+    shown = Counter(concept for concept, item in pairs if item in kept)
     concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
     if not concepts:
         raise DataError(f"{folder} has no concept, keyword or class with {fewest} to {most} pictures.")
     concepts = concepts[:: -(-len(concepts) // 20)] if quick else concepts
     wanted = set(concepts)
-    chosen = [(concept, item) for item, concept in pairs if item in kept and concept in wanted]
+    chosen = [(concept, item) for concept, item in pairs if item in kept and concept in wanted]
     types = dict(list(feature_types().items())[:: 5 if quick else 1])
     vectors, seconds = _cached(types, [(item, listing.files[item]) for item in items], cache)
     ids = np.array(items)
@@ -106,15 +106,6 @@ def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bo
         name: FeatureMatrix(ids, tuple(map(str, range(values.shape[1]))), values) for name, values in vectors.items()
     }
     return Described(features, Judgments.from_pairs(chosen, items), dict(zip(types, seconds.tolist(), strict=True)))
-
-
-def _labelled(labels: Labels) -> Iterable[tuple[str, str]]:
-    """(item, concept): concepts if the collection has them, or else keywords, or else classes."""
-    if len(labels["concepts"]):
-        table = labels["concepts"]
-        return table.loc[table["relevant"].astype(bool), ["item", "concept"]].itertuples(index=False, name=None)
-    table = labels["keywords"] if len(labels["keywords"]) else labels["classes"]
-    return table.itertuples(index=False, name=None)
 
 
 def _cached(

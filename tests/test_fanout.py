@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from mediarank import fanout
 from mediarank.fanout import fan_out, fan_out_iter, jobs
 from mediarank.types import ConfigError, DataError
 
@@ -17,9 +20,21 @@ def square(number: int) -> int:
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_outcomes_come_in_order(monkeypatch: pytest.MonkeyPatch, processes: str) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", processes)
+    monkeypatch.setattr(fanout, "START_UP", 0.0)
     numbers = list(range(500))
     assert fan_out(square, numbers, "squares") == [n * n for n in numbers]
     assert fan_out(square, [], "nothing") == []
+
+
+def whose(number: int) -> int:
+    return os.getpid()
+
+
+def test_workers_start_only_where_that_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "2")
+    assert set(fan_out(whose, range(300), "short work")) == {os.getpid()}
+    monkeypatch.setattr(fanout, "START_UP", 0.0)
+    assert len(set(fan_out(whose, range(300), "long work"))) > 1
 
 
 def test_progress_goes_to_the_log(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,6 +47,7 @@ def test_progress_goes_to_the_log(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_an_error_reaches_the_caller(monkeypatch: pytest.MonkeyPatch, processes: str) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", processes)
+    monkeypatch.setattr(fanout, "START_UP", 0.0)
     with pytest.raises(DataError, match="-3 is negative"):
         fan_out(square, [*range(200), -3], "squares")
 

@@ -20,6 +20,7 @@ from pydantic import TypeAdapter, ValidationError
 from mediarank.types import ConfigError
 
 if TYPE_CHECKING:
+    from mediarank.base_models.svm import SVMConfig
     from mediarank.collections.registry import CollectionConfig
     from mediarank.evaluation.measured import EvaluationConfig
     from mediarank.features.base import Extractor, LocalExtractor
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 PARAMS: Final = Path("params.yaml")
 SECTIONS: Final = (
-    "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features", "systems",
-    "evaluation", "report",
+    "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features",
+    "base_models", "systems", "evaluation", "report",
 )  # fmt: skip
 FORBIDDEN_KEYS: Final = ("size", "nfiles")
 """DVC leaves keys of these names out of its run-cache key: a changed value would restore old outputs."""
@@ -110,6 +111,14 @@ class Params:
 
         return self._section("check_features", FeatureCheckConfig)
 
+    @cached_property
+    def base_models(self) -> dict[str, SVMConfig]:
+        """How the concept models of each feature type are trained."""
+        from mediarank.base_models.svm import SVMConfig
+
+        given = dict(self.values.get("base_models") or {})
+        return {name: self._checked(f"base_models.{name}", SVMConfig, values or {}) for name, values in given.items()}
+
     @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems that are to run, in the order of the file."""
@@ -135,6 +144,12 @@ class Params:
 
         return self._section("report", ReportConfig)
 
+    def base_models_of(self, feature: str) -> SVMConfig:
+        """How the concept models of a feature type are trained."""
+        if feature not in self.base_models:
+            raise ConfigError(f"{self.path} has no base_models.{feature}{_hint(feature, self.base_models)}")
+        return self.base_models[feature]
+
     def feature_type(self, name: str) -> Extractor | LocalExtractor:
         """The configured family behind a feature type's name."""
         if name not in self.features:
@@ -150,6 +165,8 @@ class Params:
         for section in SECTIONS:
             if section == "features":
                 whole[section] = {n: {"family": family_of[type(f)], **_plain(f)} for n, f in self.features.items()}
+            elif section == "base_models":
+                whole[section] = {name: _plain(settings) for name, settings in self.base_models.items()}
             elif section == "systems":
                 whole[section] = {name: _plain(self.system(name)) for name in self.systems}
             else:
@@ -178,6 +195,7 @@ def load(path: Path = PARAMS) -> Params:
 
 def schema() -> dict[str, Any]:
     """What params.yaml may say: the JSON schema of each section, feature family and system."""
+    from mediarank.base_models.svm import SVMConfig
     from mediarank.features.registry import EXTRACTORS
     from mediarank.systems.registry import SYSTEMS, system
 
@@ -185,6 +203,8 @@ def schema() -> dict[str, Any]:
     for section in SECTIONS:
         if section == "features":
             whole[section] = {family: TypeAdapter(cls).json_schema() for family, cls in EXTRACTORS.items()}
+        elif section == "base_models":
+            whole[section] = TypeAdapter(SVMConfig).json_schema()
         elif section == "systems":
             whole[section] = {name: TypeAdapter(system(name).Config).json_schema() for name in SYSTEMS}
         else:

@@ -12,12 +12,15 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import joblib
 from threadpoolctl import threadpool_limits
 
 from mediarank.types import ConfigError
+
+START_UP: Final = 2.0
+"""Seconds until worker processes have imported what they need; what is done sooner than that is done without them."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -47,25 +50,36 @@ def fan_out_iter(
 
     batch : items handed to a worker at a time; the default aims at a hundred hand-overs, 64 items each at most
     """
-    cluster = os.environ.get("MEDIARANK_CLUSTER", "")
-    workers = jobs()
     batch = batch or max(1, min(64, len(items) // 100))
     chunks = [items[start : start + batch] for start in range(0, len(items), batch)]
+    outcomes = _outcomes(function, chunks)
+    for chunk in with_progress(outcomes, [len(c) for c in chunks], what):
+        yield from chunk
+
+
+def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
+    """Chunk by chunk here, until what is left is worth the start of other processes, or a cluster is named."""
+    cluster, workers = os.environ.get("MEDIARANK_CLUSTER", ""), jobs()
+    done, started = 0, time.monotonic()
+    while not cluster and done < len(chunks):
+        yield _run_chunk(function, chunks[done])
+        done += 1
+        left = (time.monotonic() - started) / done * (len(chunks) - done)
+        if left * (1 - 1 / workers) > START_UP:
+            break
+    if done == len(chunks):
+        return
     with ExitStack() as stack:
         if cluster:
             from distributed import Client
 
             stack.enter_context(Client(cluster))
             stack.enter_context(joblib.parallel_config("dask"))
-        elif workers == 1 or len(chunks) <= 1:
-            stack.enter_context(joblib.parallel_config("sequential"))
         else:
             stack.enter_context(joblib.parallel_config("loky", n_jobs=workers))
-        outcomes = joblib.Parallel(return_as="generator")(
-            joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks
+        yield from joblib.Parallel(return_as="generator")(
+            joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks[done:]
         )
-        for chunk in with_progress(outcomes, [len(c) for c in chunks], what):
-            yield from chunk
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:

@@ -224,10 +224,10 @@ def write_outcome(
 
 
 def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
-    """method -> scores, of a fitted system, methods in the order of their names."""
+    """method -> scores, of a fitted system, methods in the order of their names; none if it was skipped."""
+    if not (folder / "model.json").exists():
+        raise DataError(f"{folder} holds no fitted system; run the stage that writes it first (dvc repro).")
     methods = sorted(path.name for path in (folder / "scores").glob("*") if path.is_dir())
-    if not methods:
-        raise DataError(f"{folder} holds no scores; run the stage that writes them first (dvc repro).")
     return {method: read_features(folder / "scores" / method) for method in methods}
 
 

@@ -35,6 +35,10 @@ class DataError(MediarankError):
     """A table, matrix or file breaks its contract."""
 
 
+class NotApplicable(DataError):
+    """The collection lacks what a part of the pipeline works on, such as its labels; the other parts go on."""
+
+
 class MediaError(MediarankError):
     """A media file that can't be used; the message is the reason shown in the quarantine table."""
 
@@ -132,6 +136,24 @@ class Labels:
     def class_of(self) -> dict[str, str]:
         """item -> class"""
         return dict(zip(self["classes"]["item"], self["classes"]["class"], strict=True))
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """(concept, item): what items show, by concepts if there are any, or else by keywords, or else by classes."""
+        concepts = self["concepts"]
+        if len(concepts):
+            table = concepts.loc[concepts["relevant"].astype(bool), ["concept", "item"]]
+        else:
+            table = (
+                self["keywords"][["keyword", "item"]] if len(self["keywords"]) else self["classes"][["class", "item"]]
+            )
+        return list(table.itertuples(index=False, name=None))
+
+    @property
+    def looked_at(self) -> set[str]:
+        """Items that `shown` says something of, be it that they show nothing."""
+        name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
+        return set(self[name]["item"])
 
     def queries_among(self, items: Iterable[str]) -> list[str]:
         """Those of `items` that may be asked with: all of them, unless the source names its queries."""

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_concepts import CONFIG, collection
+from test_concepts import CONFIG, SVM, collection
 
 from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
-from mediarank.systems import concepts
+from mediarank.systems import concepts, concepts_model
 from mediarank.systems.concepts_figures import (
     FULL,
     Trace,
@@ -33,13 +33,13 @@ QUICK = [line("boat", [1, 1.5], [0.3, 0.6]), line("fish", [1, 2], [0.1, 0.4])]
 
 def test_a_trace_notes_what_the_walk_did() -> None:
     features, judgments, roles = collection()
-    model = concepts.fit(features, judgments, roles, CONFIG)
+    model = concepts.fit(features, judgments, roles, CONFIG, SVM)
     items = sorted(roles.items("test"))
     relevant = judgments.grades("boat", items) > 0
     models = ConceptModels.of(model.pools, "boat")
     plan = model.plans["forward_cascade"]["boat"]
     found = trace(plan, models, features, items, relevant, depths=(10, FULL), repeats=2)
-    final, ask = concepts.rank_one(model, "forward_cascade", "boat", features, items)
+    final, ask = concepts_model.rank_one(model, "forward_cascade", "boat", features, items)
     assert found.precision[FULL][-1] == pytest.approx(average_precision(relevant, final))
     assert found.precision[10][-1] == pytest.approx(average_precision(relevant, final, k=10))
     assert found.kernel_evaluations[-1] == pytest.approx(ask.kernel_evaluations / len(items))

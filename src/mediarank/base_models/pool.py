@@ -162,6 +162,13 @@ class SVMPool:
         return arrays, {"kernel": self.kernel, "models": [list(model) for model in self.models]}
 
     @classmethod
+    def empty(cls, dimensions: int) -> SVMPool:
+        """No machine at all: what a collection without concepts has."""
+        columns, none = np.zeros(dimensions, np.float32), np.zeros(0, np.float32)
+        vectors, coefficients = np.zeros((0, dimensions), np.float32), np.zeros((0, 0), np.float32)
+        return cls("rbf", (), columns, columns, vectors, coefficients, none, none, none, none, none, none)
+
+    @classmethod
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> SVMPool:
         missing = [name for name in _ARRAYS if name not in arrays]
         if missing:

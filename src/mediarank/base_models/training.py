@@ -21,7 +21,7 @@ from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import Bag, Machine, SVMConfig, fit_machine
 from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
-from mediarank.types import DataError, FeatureMatrix, Floats, Judgments
+from mediarank.types import FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
 """At most so many items of the base role tell the range of a machine's decisions."""
@@ -45,7 +45,7 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
         else:
             kept.append(concept)
     if not kept:
-        raise DataError(
+        raise NotApplicable(
             f"No concept has {config.minimum_positives} positives and a negative among the {len(items)} items of the "
             "base role; label more items or lower minimum_positives."
         )
@@ -86,10 +86,10 @@ def prepare(
 ) -> Preparation:
     """Standardise the features and draw every bag."""
     items = sorted(base)
+    labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
     values = matrix.rows(items)
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
-    labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
     bags = tuple(_bags(name, prepared, labels, _gammas(prepared, config), config))
     return Preparation(values, prepared, mean, scale, labels, bags)
 

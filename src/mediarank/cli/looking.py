@@ -21,6 +21,10 @@ def results() -> None:
 
     for name in config.load().systems:
         summary = store.read_measured(DATA / "evaluation" / name)[1]
+        if not len(summary):
+            skipped = store.read_json(DATA / "systems" / name / "model.json")["skipped"]
+            print(f"{name}: not run. {skipped}")
+            continue
         view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
         for method, rows in summary.groupby("method", sort=False):
             view.add_row(str(method), *(f"{mean:.3f}" for mean in rows["mean"]))

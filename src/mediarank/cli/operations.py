@@ -1,10 +1,17 @@
-"""Commands of operations: tracking and services."""
+"""Commands of operations: tracking, services, champions and what they make of new files."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from mediarank.cli.app import app
+
+if TYPE_CHECKING:
+    from mediarank.ops.promotion_config import PromotionConfig
+    from mediarank.ops.serving import Preparation
 
 
 @app.command()
@@ -29,3 +36,81 @@ def down() -> None:
     from mediarank.ops import services
 
     services.down(Path.cwd())
+
+
+@app.command()
+def promote(
+    system: Annotated[str | None, typer.Argument(help="only this one; by default all that can be served")] = None,
+    force: Annotated[bool, typer.Option(help="promote what is worse or can't be compared, too")] = False,
+    scheduled: Annotated[bool, typer.Option(help="nobody watches: drift beyond the limits keeps the champion")] = False,
+) -> None:
+    """Make this version's models champions, unless they are worse beyond noise."""
+    from mediarank.ops.promotion import promote as run
+
+    run(Path.cwd(), *_promotion(), systems=[system] if system else (), scheduled=scheduled, force=force)
+
+
+@app.command()
+def champions() -> None:
+    """List the registered versions of each system, and who is champion and challenger."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from mediarank.ops.registry import Registry, model_name
+    from mediarank.ops.serving import SERVERS
+
+    registry = Registry(Path.cwd())
+    for system in SERVERS:
+        view = Table("version", "alias", "method", "dvc.lock", "run", title=model_name(system), title_justify="left")
+        for version in registry.versions(system):
+            aliases = ", ".join(version.aliases)
+            view.add_row(version.number, aliases, version.method, version.lock[:9], version.run)
+        Console().print(view)
+
+
+@app.command()
+def drift() -> None:
+    """Show what moved since the champions' version, and what moved too far."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from mediarank.ops.promotion import champion_drift
+    from mediarank.ops.serving import SERVERS
+
+    settings = _promotion()[1]
+    for system in SERVERS:
+        champion, moved = champion_drift(Path.cwd(), system, settings)
+        title = f"{system}: this version against {champion.number}, the champion"
+        view = Table("what", "measure", "moved", "limit", "most", title=title, title_justify="left")
+        for m in moved:
+            style = "red" if m.too_far else None
+            view.add_row(m.what, m.measure, f"{m.value:.3g}", f"{m.limit:g}", m.detail, style=style)
+        Console().print(view)
+
+
+@app.command()
+def ingest() -> None:
+    """Rank files that the champions have not seen; `dvc repro frames` first makes their working copies."""
+    from mediarank.ops.ingest import ingest as run
+
+    run(Path.cwd())
+
+
+@app.command()
+def serve(
+    system: Annotated[str, typer.Argument(help="whose champion")] = "retrieval",
+    port: Annotated[int, typer.Option(help="on loopback")] = 5001,
+) -> None:
+    """Serve a champion over HTTP, on loopback; docs/operations.md shows how to ask it."""
+    from mediarank.ops.model_server import serve as run
+
+    run(Path.cwd(), system, port)
+
+
+def _promotion() -> tuple[Preparation, PromotionConfig]:
+    """How this version's models are packed, and what they must live up to."""
+    from mediarank import config
+    from mediarank.ops.serving import Preparation
+
+    params = config.load()
+    return Preparation(params.features, params.frames, params.manifest.limits), params.promotion

@@ -129,18 +129,43 @@ def check_features() -> None:
     _record_check(DATA / "check_features", result)
 
 
+@app.command("base_models", rich_help_panel=STAGES)
+def base_models(name: Annotated[str, typer.Argument(help="a feature type, as in params.yaml")]) -> None:
+    """Train the concept models of one feature type, and let them score every item."""
+    from mediarank import config
+    from mediarank.stages.base_models import fit_base_models
+
+    params = config.load()
+    matrix = store.read_features(DATA / "features" / name)
+    labels, roles = store.read_labels(DATA / "manifest/labels"), store.read_roles(DATA / "splits/roles.parquet")
+    arrays, facts, scores = fit_base_models(name, matrix, labels, roles, params.base_models_of(name))
+    store.write_outcome(DATA / "base_models" / name, arrays, facts, {"normalised": scores})
+    print(f"{name}: {len(scores.names)} models")
+
+
 @app.command(rich_help_panel=STAGES)
 def systems(name: Annotated[str, typer.Argument(help="a system, as in params.yaml")]) -> None:
     """Fit one system and let it rank."""
     from mediarank import config
+    from mediarank.base_models.pool import SVMPool
     from mediarank.stages.systems import run_system
     from mediarank.systems.contract import Inputs
 
     settings = config.load().system(name)
-    matrices = {feature: store.read_features(DATA / "features" / feature) for feature in settings.features}
+    wanted, built_on = getattr(settings, "features", ()), getattr(settings, "base_models", ())
+    matrices = {feature: store.read_features(DATA / "features" / feature) for feature in wanted}
     labels, roles = store.read_labels(DATA / "manifest/labels"), store.read_roles(DATA / "splits/roles.parquet")
-    outcome = run_system(name, Inputs(matrices, labels, roles), settings)
+    pools, scores = {}, {}
+    for feature in built_on:
+        folder = DATA / "base_models" / feature
+        pools[feature] = SVMPool.from_arrays(
+            store.read_arrays(folder / "model.npz"), store.read_json(folder / "model.json")
+        )
+        scores[feature] = store.read_features(folder / "scores/normalised")
+    outcome = run_system(name, Inputs(matrices, labels, roles, pools, scores), settings)
     store.write_outcome(DATA / "systems" / name, outcome.arrays, outcome.facts, outcome.scores)
+    if "skipped" in outcome.facts:
+        print(f"{name} has nothing to do: {outcome.facts['skipped']}")
 
 
 @app.command(rich_help_panel=STAGES)
@@ -173,7 +198,9 @@ def report() -> None:
         {stage: store.read_json(DATA / stage / "result.json") for stage in ("check_manifest", "check_features")},
         {
             name: SystemResult(
-                store.read_scores(DATA / "systems" / name), Measured(*store.read_measured(DATA / "evaluation" / name))
+                store.read_scores(DATA / "systems" / name),
+                Measured(*store.read_measured(DATA / "evaluation" / name)),
+                store.read_json(DATA / "systems" / name / "model.json"),
             )
             for name in params.systems
         },

@@ -22,7 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from mediarank.evaluation.html import printable
 from mediarank.types import DataError
@@ -43,6 +43,8 @@ WIDTH: Final = 5.7
 FULL_WIDTH: Final = 12.2
 """Inches of a figure that stands beside another and of one across the page: text comes out in one size."""
 LABEL_LENGTH: Final = 26
+MOST_TICKS: Final = 10
+"""Of more values along a logarithmic axis, only round ones are named."""
 
 SETTINGS: Final[Any] = {  # matplotlib types the keys as one long literal
     "svg.hashsalt": "mediarank",
@@ -105,7 +107,8 @@ def line_figure(
         if log_x:
             axes.set_xscale("log")
             places = sorted({float(x) for line in lines for x in line.x})
-            axes.xaxis.set_major_locator(FixedLocator(places))
+            named = FixedLocator(places) if len(places) <= MOST_TICKS else LogLocator(subs=(1, 2, 5))
+            axes.xaxis.set_major_locator(named)
             axes.xaxis.set_minor_locator(NullLocator())
             axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         for number, line in enumerate(lines):

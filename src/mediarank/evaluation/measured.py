@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 import pandas as pd
 from pydantic import Field
@@ -37,6 +37,15 @@ class Measured:
     summary: pd.DataFrame
     per_query: pd.DataFrame
     curves: pd.DataFrame
+
+
+NOTHING: Final = Measured(
+    {},
+    pd.DataFrame(columns=["method", "metric", "mean", "low", "high", "queries", "skipped"]),
+    pd.DataFrame(columns=["method", "query"]),
+    pd.DataFrame(columns=["method"]),
+)
+"""The evaluation of a system that had nothing to do."""
 
 
 def measure_rankings(scores: Mapping[str, FeatureMatrix], judgments: Judgments, config: EvaluationConfig) -> Measured:

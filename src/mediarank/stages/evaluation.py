@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mediarank.evaluation.measured import EvaluationConfig, Measured
+from mediarank.evaluation.measured import NOTHING, EvaluationConfig, Measured
 from mediarank.systems.registry import system
 from mediarank.types import FeatureMatrix, Labels
 
 
 def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return system(name).measure(scores, labels, config)
+    return system(name).measure(scores, labels, config) if scores else NOTHING

@@ -11,8 +11,9 @@ import cv2
 import pandas as pd
 from pydantic import Field
 
+from mediarank.evaluation.blocks import Text
 from mediarank.evaluation.measured import Measured
-from mediarank.evaluation.report import Report, render
+from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
@@ -32,10 +33,11 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """What a system's stages wrote: how its methods score, and how well."""
+    """What a system's stages wrote: how its methods score, how well, and what there is to say of its model."""
 
     scores: Mapping[str, FeatureMatrix]
     measured: Measured
+    facts: Mapping[str, Any]
 
 
 def build_report(
@@ -52,15 +54,20 @@ def build_report(
     classes = labels.class_of
     role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
     sections = [
-        *(
-            system(name).section(result.scores, result.measured, labels, thumbnail, config.results)
-            for name, result in results.items()
-        ),
+        *(_section(name, result, labels, thumbnail, config) for name, result in results.items()),
         collection_section(manifest.usable, classes, quarantine, role_of),
         checks_section([_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]),
     ]
     lead = "How well each system ranks this collection, on items that nothing was fitted to."
     return render(Report(config.title, collection_facts(manifest, classes, quarantine), sections, lead))
+
+
+def _section(
+    name: str, result: SystemResult, labels: Labels, thumbnail: Callable[[str], bytes | None], config: ReportConfig
+) -> Section:
+    if not result.scores:
+        return Section(name.capitalize(), [Text([f"Not run: {result.facts['skipped']}"])])
+    return system(name).section(result.scores, result.measured, labels, thumbnail, config.results, result.facts)
 
 
 def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:

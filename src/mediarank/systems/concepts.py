@@ -2,33 +2,38 @@
 
 A pool of support vector machines a feature type is trained on balanced bags of the `base` role; for each concept
 every method learns from the `rank` role how to combine the machines; the other roles are ranked. A fitted method is a
-plan (see `learners/plan.py`), so ranking skips the machines that a pruned item does not need.
+plan (see `learners/plan.py`), so ranking skips the machines that a pruned item does not need. Around it:
+`concepts_model` (what was fitted, and ranking with it), `concepts_figures` (the paper's figures as tables) and
+`concepts_report` (how well it does, and how that is shown).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
 from mediarank.fanout import fan_out
 from mediarank.learners.cascade import BoostedCascade, ForwardCascade, StackedCascade
 from mediarank.learners.choice import Examples, Ranker, choose, early_precision
-from mediarank.learners.costs import Costs
 from mediarank.learners.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
-from mediarank.learners.plan import Plan, walk
+from mediarank.learners.plan import Plan
 from mediarank.learners.rankboost import RankBoost, ScoreRange, Step
 from mediarank.learners.stacking import BestSingle, LogisticStacking, MeanFusion, RidgeStacking
-from mediarank.types import DataError, FeatureMatrix, Floats, Judgments, Roles
+from mediarank.systems.concepts_figures import figure_tables
+from mediarank.systems.concepts_model import ConceptsModel, rank_examples, rank_scored, score_items
+from mediarank.systems.concepts_report import measure, section
+from mediarank.systems.contract import Inputs, Outcome
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable, Roles
+
+__all__ = ["ConceptsConfig", "Config", "fit", "fit_pools", "fit_rankers", "measure", "run", "section"]
 
 Share = Annotated[float, Field(gt=0, le=1)]
 NotNegative = Annotated[float, Field(ge=0)]
@@ -43,16 +48,17 @@ Method = Literal[
 class ConceptsConfig:
     """How concepts are learned.
 
-    features : feature types to train on; none means all that there are
+    base_models : feature types whose machines are combined; none means all that there are
     methods : what to fit; all rank the same machines
     rounds, score_range, step, regulariser, regularization : of (imbalanced) RankBoost
     stages, keep, floor : of the cascades
     strengths : of the ridge in forward_cascade
     cost_weights : how much a machine's cost counts when forward_cascade chooses one; of several strengths and
         weights the best are found by cross-validation on the `rank` and `valid` roles
+    lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; none leaves it out
     """
 
-    features: tuple[str, ...] = ()
+    base_models: tuple[str, ...] = ()
     methods: tuple[Method, ...] = (
         "mean_fusion",
         "best_single",
@@ -61,7 +67,6 @@ class ConceptsConfig:
         "imbalanced_rankboost",
         "forward_cascade",
     )
-    svm: SVMConfig = field(default_factory=SVMConfig)
     rounds: Count = 200
     score_range: ScoreRange = "symmetric"
     step: Step = "bound"
@@ -72,6 +77,7 @@ class ConceptsConfig:
     floor: Share = 0.1
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
     cost_weights: tuple[float, ...] = (0.0, 1.0)
+    lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -108,43 +114,41 @@ METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
 
 
-@dataclass(frozen=True)
-class ConceptsModel:
-    """pools : by feature type; plans : method -> concept -> what to do; chosen : settings that were chosen"""
+Config = ConceptsConfig
 
-    pools: Mapping[str, SVMPool]
-    plans: Mapping[str, Mapping[str, Plan]]
-    chosen: Mapping[str, float]
 
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        return tuple(next(iter(self.plans.values())))
+def run(inputs: Inputs, config: ConceptsConfig) -> Outcome:
+    """Rankers from how the concept models score the roles `rank` and `valid`; every `test` item is ranked."""
+    pools = _pools(inputs, config)
+    items = [item for item in sorted(inputs.labels.looked_at) if all(item in inputs.base_scores[k] for k in pools)]
+    judgments = Judgments.from_pairs((pair for pair in inputs.labels.shown if pair[1] in set(items)), items)
+    learning, test = (sorted(set(items).intersection(inputs.roles.items(*r))) for r in (("rank", "valid"), ("test",)))
+    if not learning or not test:
+        raise NotApplicable("concepts needs labelled items in the roles rank (or valid) and test; there are none.")
+    known, found = (_of_items(inputs.base_scores, pools, of_role) for of_role in (learning, test))
+    model = fit_rankers(pools, known, judgments, config)
+    grid = regulariser_plans(rank_examples(pools, known, judgments), config.lambdas)
+    arrays, facts = model.to_arrays()
+    figures = figure_tables(model, found, judgments, grid)
+    return Outcome(arrays, facts | {"figures": figures}, rank_scored(model, found))
 
-    def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Arrays for npz and facts for JSON; names of types, methods and concepts are in the facts only."""
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        facts: dict[str, Any] = {"pools": [], "plans": {}, "chosen": dict(self.chosen)}
-        for number, (kind, pool) in enumerate(self.pools.items()):
-            values, meta = pool.to_arrays()
-            arrays |= {f"pool{number}.{name}": value for name, value in values.items()}
-            facts["pools"].append({"type": kind, **meta})
-        for m, (method, plans) in enumerate(self.plans.items()):
-            facts["plans"][method] = list(plans)
-            for c, plan in enumerate(plans.values()):
-                arrays |= {f"plan{m}.{c}.{name}": value for name, value in plan.to_arrays().items()}
-        return arrays, facts
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> ConceptsModel:
-        pools = {
-            meta["type"]: SVMPool.from_arrays(_below(arrays, f"pool{number}."), meta)
-            for number, meta in enumerate(facts["pools"])
-        }
-        plans = {
-            method: {concept: Plan.from_arrays(_below(arrays, f"plan{m}.{c}.")) for c, concept in enumerate(concepts)}
-            for m, (method, concepts) in enumerate(facts["plans"].items())
-        }
-        return cls(pools, plans, facts["chosen"])
+def _pools(inputs: Inputs, config: ConceptsConfig) -> dict[str, SVMPool]:
+    kinds = sorted(config.base_models or inputs.pools)
+    missing = [kind for kind in kinds if kind not in inputs.pools]
+    if missing or not kinds:
+        raise ConfigError(f"concepts: {', '.join(missing) or 'nothing'} of systems.concepts.base_models is trained.")
+    pools = {kind: inputs.pools[kind] for kind in kinds}
+    if not all(map(len, pools.values())):
+        raise NotApplicable("concepts needs concepts, keywords or classes with enough items in the role base.")
+    return pools
+
+
+def _of_items(
+    scores: Mapping[str, FeatureMatrix], kinds: Iterable[str], items: Sequence[str]
+) -> dict[str, FeatureMatrix]:
+    ids = np.array(items, dtype=str)
+    return {kind: FeatureMatrix(ids, scores[kind].names, scores[kind].rows(items)) for kind in kinds}
 
 
 def fit(
@@ -152,35 +156,23 @@ def fit(
     judgments: Judgments,
     roles: Roles,
     config: ConceptsConfig,
+    svm: SVMConfig,
     extraction: Mapping[str, float] | None = None,
 ) -> ConceptsModel:
     """Pools on the `base` role, then rankers on `rank` and `valid`. See `fit_rankers` for `extraction`."""
-    pools = fit_pools(features, judgments, roles, config)
+    pools = fit_pools(features, judgments, roles, svm)
     scores = score_items(pools, features, roles.items("rank", "valid"))
     return fit_rankers(pools, scores, judgments, config, extraction)
 
 
 def fit_pools(
-    features: Mapping[str, FeatureMatrix], judgments: Judgments, roles: Roles, config: ConceptsConfig
+    features: Mapping[str, FeatureMatrix], judgments: Judgments, roles: Roles, svm: SVMConfig
 ) -> dict[str, SVMPool]:
     """A pool a feature type, trained on the items of the `base` role that have all types."""
-    kinds = sorted(config.features or features)
-    missing = [kind for kind in kinds if kind not in features]
-    if missing or not kinds:
-        raise DataError(f"concepts needs feature types: {', '.join(missing) or 'at least one'} under features.")
-    base = [item for item in roles.items("base") if all(item in features[kind] for kind in kinds)]
-    return {kind: fit_pool(kind, features[kind], judgments, base, config.svm) for kind in kinds}
-
-
-def score_items(
-    pools: Mapping[str, SVMPool], features: Mapping[str, FeatureMatrix], items: Sequence[str]
-) -> dict[str, FeatureMatrix]:
-    """By feature type, the scores of all machines for the items that have all types; a column a concept and bag.
-
-    Written to disk and read back memory-mapped they serve `fit_rankers` and `rank` as well.
-    """
-    described = sorted(item for item in items if all(item in features[kind] for kind in pools))
-    return {kind: pool.score(features[kind], described) for kind, pool in pools.items()}
+    if not features:
+        raise DataError("concepts needs at least one feature type.")
+    base = [item for item in roles.items("base") if all(item in matrix for matrix in features.values())]
+    return {kind: fit_pool(kind, features[kind], judgments, base, svm) for kind in sorted(features)}
 
 
 def fit_rankers(
@@ -207,32 +199,20 @@ def fit_rankers(
     return ConceptsModel(pools, plans, chosen)
 
 
-def rank_examples(
-    pools: Mapping[str, SVMPool],
-    scores: Mapping[str, FeatureMatrix],
-    judgments: Judgments,
-    extraction: Mapping[str, float] | None = None,
-) -> dict[str, Examples]:
-    """By concept, what its rankers learn from; concepts whose items are all of one kind are left out."""
-    kinds = sorted(pools)
-    items = scores[kinds[0]].ids.tolist()
-    shared = np.array([(extraction or {}).get(kind, 0.0) for kind in kinds])
-    found = {}
-    for concept in pools[kinds[0]].concepts:
-        relevant = judgments.grades(concept, items) > 0
-        if relevant.any() and not relevant.all():
-            models = ConceptModels.of(pools, concept)
-            group = np.array([kinds.index(kind) for kind in models.types])
-            costs = Costs(models.scoring_seconds(), group, shared)
-            found[concept] = Examples(concept_scores(pools, scores, concept), relevant, costs)
-    if not found:
-        raise DataError("No concept has both relevant and other items in the rank role; change the splits.")
-    return found
-
-
-def concept_scores(pools: Mapping[str, SVMPool], scores: Mapping[str, FeatureMatrix], concept: str) -> Floats:
-    """(items, machines) of one concept, machines in the order of `ConceptModels`."""
-    return np.hstack([scores[kind].values[:, pools[kind].columns(concept)] for kind in sorted(pools)])
+def regulariser_plans(
+    examples: Mapping[str, Examples], lambdas: Sequence[float]
+) -> dict[tuple[str, float], dict[str, Plan]]:
+    """Figure 9: Imbalanced RankBoost with every regulariser and λ."""
+    return {
+        (regulariser, strength): {
+            concept: ImbalancedRankBoost(regulariser=regulariser, regularization=strength)
+            .fit(e.scores, e.relevant)
+            .plan_
+            for concept, e in examples.items()
+        }
+        for regulariser in get_args(Regulariser)
+        for strength in lambdas
+    }
 
 
 def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConfig:
@@ -252,37 +232,5 @@ def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConf
     return settings[choose(candidates, spread, worth=early_precision, seed=config.seed)[0]]
 
 
-def rank(model: ConceptsModel, features: Mapping[str, FeatureMatrix], items: Sequence[str]) -> dict[str, FeatureMatrix]:
-    """Method -> concepts × items. A score is the number of distinct scores below: places, counted from the end.
-
-    All machines score all items in a few large products, which for all concepts at once is cheaper than skipping;
-    for one concept see `rank_one`. Both give the same order.
-    """
-    scores = score_items(model.pools, features, items)
-    ordered = tuple(next(iter(scores.values())).ids.tolist())
-    values = {method: np.empty((len(model.concepts), len(ordered)), np.float32) for method in model.plans}
-    for row, concept in enumerate(model.concepts):
-        X = concept_scores(model.pools, scores, concept)
-        for method, plans in model.plans.items():
-            values[method][row] = np.unique(plans[concept].score(X), return_inverse=True)[1]
-    ids = np.array(model.concepts, dtype=str)
-    return {method: FeatureMatrix(ids, ordered, matrix) for method, matrix in values.items()}
-
-
-def rank_one(
-    model: ConceptsModel, method: str, concept: str, features: Mapping[str, FeatureMatrix], items: Sequence[str]
-) -> tuple[npt.NDArray[np.float64], Questions]:
-    """Scores of `items` for one concept, each machine evaluated on the survivors of its step only, and the count."""
-    ask = Questions(ConceptModels.of(model.pools, concept), features, items)
-    scores = np.zeros(len(items))
-    for state in walk(model.plans[method][concept], ask, len(items)):
-        scores = state.scores
-    return scores, ask
-
-
 def _fit_methods(config: ConceptsConfig, examples: Examples) -> dict[str, Plan]:
     return {method: METHODS[method](config, examples).plan_ for method in config.methods}
-
-
-def _below(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -1,8 +1,9 @@
 """The figures of paper 000 as tables: what a ranking is worth while it is being made.
 
-`trace` carries a plan out with real machines and notes time, work and average precision after every step. From
-traces come figure 6 (MAP against time at several depths), 7 (concepts at a time), 8 (curves of single concepts) and
-9 (regularisers and λ), and the two numbers that sum a pair of curves up: `speed_up` and `gain_at`.
+`trace` carries a plan out with real machines and notes time, work and average precision after every step;
+`trace_scored` does so with scores that are known, without times, which is what the pipeline keeps. From traces come
+figure 6 (MAP against time at several depths), 7 (concepts at a time), 8 (curves of single concepts) and 9 (regularisers
+and λ), and the two numbers that sum a pair of curves up: `speed_up` and `gain_at`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +20,8 @@ import pandas as pd
 from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.plan import Plan, walk
-from mediarank.types import DataError, FeatureMatrix
+from mediarank.systems.concepts_model import ConceptsModel, concept_scores
+from mediarank.types import DataError, FeatureMatrix, Judgments
 
 Doubles = npt.NDArray[np.float64]
 Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
@@ -27,13 +29,15 @@ Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
 FULL: Final = 0
 """Stands for the whole list where a depth is asked for."""
 DEPTHS: Final = (100, 500, FULL)
+SKIPPING: Final = ("rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade")
+"""Methods that rank step by step, so that they have a curve."""
 
 
 @dataclass(frozen=True)
 class Trace:
     """A concept's ranking, step by step; all arrays are (steps,) and costs are sums so far.
 
-    seconds : of wall time for all items
+    seconds : of wall time for all items; NaN where nothing was timed
     evaluations, kernel_evaluations : machines asked, and kernels computed for that, an item
     precision : depth -> average precision there
     """
@@ -76,6 +80,27 @@ def trace(
     precision = {depth: np.array([average_precision(relevant, s, k=depth or None) for s in scores]) for depth in depths}
     seconds = np.cumsum(times.min(axis=0))
     return Trace(models.concept, seconds, np.array(evaluations), np.array(kernels), precision)
+
+
+def trace_scored(
+    plan: Plan,
+    concept: str,
+    scores: npt.NDArray[np.float32],
+    relevant: npt.NDArray[np.bool_],
+    *,
+    depths: Sequence[int] = DEPTHS,
+    points: int = 30,
+) -> Trace:
+    """The same from (items, machines) known scores: work is counted as if they were not known, and nothing timed.
+
+    points : steps that are looked at, the first ones closer together
+    """
+    states = list(walk(plan, lambda model, items: scores[items, model], len(scores)))
+    states = [states[step - 1] for step in np.unique(np.geomspace(1, len(states), points).astype(int))]
+    evaluations = np.array([state.evaluations / len(scores) for state in states])
+    precision = {d: np.array([average_precision(relevant, s.scores, k=d or None) for s in states]) for d in depths}
+    unknown = np.full(len(states), np.nan)
+    return Trace(concept, unknown, evaluations, unknown, precision)
 
 
 def mean_curve(traces: Sequence[Trace], axis: Axis, depth: int) -> tuple[Doubles, Doubles]:
@@ -154,3 +179,39 @@ def figure9(
             pd.DataFrame({"regulariser": regulariser, "regularization": strength, axis: budgets, "map": values})
         )
     return pd.concat(tables, ignore_index=True)
+
+
+def figure_tables(
+    model: ConceptsModel,
+    scores: Mapping[str, FeatureMatrix],
+    judgments: Judgments,
+    grid: Mapping[tuple[str, float], Mapping[str, Plan]],
+) -> dict[str, dict[str, list[Any]]]:
+    """Figures 6 to 9 by evaluations an item, as columns for JSON. Nothing in them is timed, so they can be repeated.
+
+    scores : of the machines for the items to rank; grid : plans for figure 9
+    """
+    items = next(iter(scores.values())).ids.tolist()
+    asked = [c for c in model.concepts if 0 < np.count_nonzero(judgments.grades(c, items)) < len(items)]
+    known = {c: (concept_scores(model.pools, scores, c), judgments.grades(c, items) > 0) for c in asked}
+
+    def traces(plans: Mapping[str, Plan], depths: Sequence[int] = DEPTHS) -> list[Trace]:
+        return [trace_scored(plans[concept], concept, *known[concept], depths=depths) for concept in asked]
+
+    skipping = {method: traces(plans) for method, plans in model.plans.items() if method in SKIPPING}
+    if not asked or not skipping:
+        return {}
+    least = min(skipping, key=lambda method: np.mean([t.evaluations[-1] for t in skipping[method]]))
+    budget = float(np.mean([t.evaluations[-1] for t in skipping[least]]))
+    seven = figure7(skipping, budget, "evaluations")
+    first = next(iter(skipping))
+    gaps = (seven[least] - seven[first]).sort_values(kind="stable").index
+    telling = seven["concept"].iloc[list(dict.fromkeys([gaps[0], gaps[-1]]))]
+    tables = {
+        "figure6": figure6(skipping, "evaluations", points=40),
+        "figure7": seven.assign(budget=budget),
+        "figure8": figure8({m: skipping[m] for m in dict.fromkeys((first, least))}, telling, "evaluations"),
+    }
+    if grid:
+        tables["figure9"] = figure9({key: traces(plans, (FULL,)) for key, plans in grid.items()}, "evaluations")
+    return {name: {str(c): table[c].tolist() for c in table.columns} for name, table in tables.items()}

@@ -16,13 +16,15 @@ from mediarank.types import DataError, FeatureMatrix, Labels, Roles
 class Inputs:
     """features : by name; labels : of usable items; roles : who may see what
 
-    pools : feature type -> its concept models, for the systems that build on them
+    pools, base_scores : feature type -> its concept models, and how they score all items, for systems that build on
+        them
     """
 
     features: Mapping[str, FeatureMatrix]
     labels: Labels
     roles: Roles
     pools: Mapping[str, SVMPool] = field(default_factory=dict)
+    base_scores: Mapping[str, FeatureMatrix] = field(default_factory=dict)
 
     def feature(self, name: str) -> FeatureMatrix:
         if name not in self.features:
@@ -35,7 +37,7 @@ class Inputs:
 class Outcome:
     """A fitted system and how it ranks.
 
-    arrays, facts : the model, as npz and JSON
+    arrays, facts : the model, as npz and JSON; `skipped` among the facts says why there is none
     scores : method -> a matrix with a row a query and a column a candidate; higher is better
     """
 

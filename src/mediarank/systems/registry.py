@@ -18,18 +18,25 @@ class System(Protocol):
     Config: type[Any]
 
     def run(self, inputs: Inputs, config: Any) -> Outcome:
-        """Fit, and rank for the test queries."""
+        """Fit, and rank for the test queries. Raises `NotApplicable` if the collection lacks what that takes."""
 
     def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
         """How well each method ranks."""
 
     def section(
-        self, scores: Mapping[str, FeatureMatrix], measured: Measured, labels: Labels, thumbnail: Any, results: int
+        self,
+        scores: Mapping[str, FeatureMatrix],
+        measured: Measured,
+        labels: Labels,
+        thumbnail: Any,
+        results: int,
+        facts: Mapping[str, Any],
     ) -> Section:
         """The system's part of the report."""
 
 
 SYSTEMS: Final[Mapping[str, str]] = {
+    "concepts": "mediarank.systems.concepts",
     "retrieval": "mediarank.systems.retrieval",
 }
 

@@ -25,7 +25,7 @@ from mediarank.learners.triplets import DrawnPairs, Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments, Labels
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments, Labels, NotApplicable
 
 Count = Annotated[int, Field(gt=0)]
 
@@ -74,7 +74,7 @@ class Collection:
         classes = inputs.labels.class_of
         items = tuple(sorted(item for item in classes if all(item in matrix for matrix in matrices)))
         if not items:
-            raise DataError("retrieval needs items with a class and all of its feature types; there are none.")
+            raise NotApplicable("retrieval needs items with a class and all of its feature types; there are none.")
         return cls(items, {item: classes[item] for item in items}, tuple(matrix.rows(items) for matrix in matrices))
 
     @cached_property
@@ -176,7 +176,12 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
 
 
 def section(
-    scores: Mapping[str, FeatureMatrix], measured: Measured, labels: Labels, thumbnail: Thumbnail, results: int
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    thumbnail: Thumbnail,
+    results: int,
+    facts: Mapping[str, Any],
 ) -> Section:
     return ranking_section(
         "Retrieval",
@@ -189,7 +194,10 @@ def section(
         thumbnail,
         groups=labels.class_of,
         depth=results,
-        intro=["Each test item is a query against the whole collection; items of its own class are relevant."],
+        intro=[
+            "Each test item is a query against the whole collection; items of its own class are relevant.",
+            *([f"The best single similarity, best_fea, is {facts['best_fea']}."] if "best_fea" in facts else []),
+        ],
     )
 
 

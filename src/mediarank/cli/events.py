@@ -1,0 +1,46 @@
+"""Fuse scores of base classifiers that come from anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mediarank import store
+from mediarank.cli.app import app
+
+TABLE = "CSV: item, relevant (1 or 0), event if there are several, and a column a classifier"
+
+
+def _list(wanted: bool) -> None:
+    if wanted:
+        from mediarank.learners.fusions import FUSIONS
+
+        for name, kind in FUSIONS.items():
+            print(f"{name:<18} {kind.what}; from {kind.source.replace('_', '-')} scores")
+        raise typer.Exit
+
+
+@app.command()
+def fuse(
+    source: Annotated[Path, typer.Argument(help=f"clips that the base classifiers were trained on. {TABLE}")],
+    target: Annotated[Path, typer.Argument(help="labelled clips that they have not seen; the same columns")],
+    clips: Annotated[Path, typer.Argument(help="clips to score; the same columns, relevant may be missing")],
+    method: Annotated[str, typer.Option(help="a fusion; `--methods` lists them")] = "recycling",
+    to: Annotated[Path, typer.Option(help="where to write event, item, score")] = Path("fused.csv"),
+    methods: Annotated[bool, typer.Option("--methods", help="list the fusions", is_eager=True, callback=_list)] = False,
+) -> None:
+    """Fuse scores of base classifiers, from CSV files: no media and no features needed."""
+    from mediarank.ops.fuse import fuse as run
+    from mediarank.ops.fuse import read_score_table
+
+    fused = run(
+        read_score_table(source, labelled=True),
+        read_score_table(target, labelled=True),
+        read_score_table(clips, labelled=False),
+        method,
+    )
+    store.write_csv(to, fused.scores)
+    print(fused.weights.to_string(index=False))
+    print(f"{len(fused.scores)} fused scores: {to}")
