@@ -6,7 +6,7 @@ against librosa. Each side computes the same thing, which is asserted, and both 
 time they take, best of several: so the machine's other work hardly counts.
 
     python benchmarks/features.py                                # pictures that it draws itself
-    python benchmarks/features.py --data FOLDER                  # pictures of a folder; of corel5k/ below it, all
+    python benchmarks/features.py --data FOLDER                  # a collection's; all of it if it is Corel 5K
     python benchmarks/features.py --data FOLDER --params FILE    # feature types of another params.yaml
 """
 
@@ -33,6 +33,7 @@ from skimage.color import rgb2lab
 from skimage.feature import hog, local_binary_pattern
 from threadpoolctl import threadpool_limits
 
+from mediarank.collections.registry import open_collection, recognise
 from mediarank.fanout import jobs
 from mediarank.features import gabor, gist
 from mediarank.features.autocorrelogram import Autocorrelogram, quantised
@@ -56,7 +57,7 @@ Pair = tuple[str, str, Callable[[Any], Any], Callable[[Any], Any], list[Any]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="a folder with pictures below it")
+    parser.add_argument("--data", type=Path, help="the folder of a collection, or one with Corel 5K in it")
     parser.add_argument("--params", type=Path, default=Path(__file__).parents[1] / "params.yaml")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
@@ -103,7 +104,8 @@ def pictures(data: Path | None, count: int = 8) -> list[np.ndarray]:
 
 
 def picture_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in EXTENSIONS)
+    """Of the collection that the folder is recognised as."""
+    return sorted(path for path in open_collection(folder).files.values() if path.suffix.lower() in EXTENSIONS)
 
 
 def pairs(images: list[np.ndarray]) -> Iterator[Pair]:
@@ -269,10 +271,10 @@ def librosa_mfcc(samples: np.ndarray) -> np.ndarray:
 
 def collection_seconds(data: Path | None, params: Path) -> float | None:
     """All feature types of params.yaml that see pictures, over Corel 5K, without a cache; None if it is not there."""
-    folders = [] if data is None else [f for f in (data, *data.rglob("*")) if f.is_dir() and f.name == "corel5k"]
-    if not folders:
+    near = [] if data is None else [f for f in (data, *sorted(data.iterdir())) if f.is_dir()]
+    folder = next((f for f in near if recognise(f) == "corel5k"), None)
+    if folder is None:
         return None
-    folder = folders[0]
     paths = [path.relative_to(folder).as_posix() for path in picture_files(folder)]
     frames = pd.DataFrame({"frame_id": paths, "item_id": paths, "kind": "image", "index": 0, "path": paths})
     frames["sha256"] = [hashlib.sha256(path.encode()).hexdigest() for path in paths]  # no two are taken for one

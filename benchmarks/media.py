@@ -27,12 +27,12 @@ import av
 import cv2
 import numpy as np
 
+from mediarank.collections.registry import open_collection
 from mediarank.fanout import jobs
 from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import probe
-from mediarank.media.sniff import is_media_name
 from mediarank.types import MediaError
 
 CONFIG = FramesConfig()
@@ -146,9 +146,9 @@ def draw_clips(folder: Path, count: int) -> list[Path]:
 
 
 def found(folder: Path, most: int) -> tuple[list[Path], list[Path]]:
-    """Usable images and clips of a folder, at most `most` of each, evenly chosen."""
+    """Usable images and clips of a collection, at most `most` of each, evenly chosen."""
     kinds: dict[str, list[Path]] = {"image": [], "clip": [], "sound": []}
-    for path in sorted(p for p in folder.rglob("*") if p.is_file() and is_media_name(p)):
+    for path in sorted(open_collection(folder).files.values()):
         try:
             kinds[probe(path, Limits()).kind].append(path)
         except MediaError as error:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mediarank.features.base import Extractor, LocalExtractor
     from mediarank.media.frames import FramesConfig
     from mediarank.ops.checks import FeatureCheckConfig, ManifestCheckConfig
+    from mediarank.ops.promotion_config import PromotionConfig
     from mediarank.stages.manifest import ManifestConfig
     from mediarank.stages.report import ReportConfig
     from mediarank.stages.splits import SplitsConfig
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 PARAMS: Final = Path("params.yaml")
 SECTIONS: Final = (
     "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features",
-    "base_models", "systems", "evaluation", "report",
+    "base_models", "systems", "evaluation", "report", "promotion",
 )  # fmt: skip
 FORBIDDEN_KEYS: Final = ("size", "nfiles")
 """DVC leaves keys of these names out of its run-cache key: a changed value would restore old outputs."""
@@ -143,6 +144,12 @@ class Params:
         from mediarank.stages.report import ReportConfig
 
         return self._section("report", ReportConfig)
+
+    @cached_property
+    def promotion(self) -> PromotionConfig:
+        from mediarank.ops.promotion_config import PromotionConfig
+
+        return self._section("promotion", PromotionConfig)
 
     def base_models_of(self, feature: str) -> SVMConfig:
         """How the concept models of a feature type are trained."""

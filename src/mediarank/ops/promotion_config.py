@@ -1,0 +1,43 @@
+"""What a candidate must live up to: section `promotion` of params.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class PromotionConfig:
+    """
+    metric : system -> the column of its values by query that decides; `ap` where none is named
+    significance : a loss that chance would make this rarely keeps the champion (paired randomisation over queries)
+    min_queries : that champion and candidate must share to be compared
+    rounds, seed : of the randomisation
+    max_… : how far a scheduled promotion lets a version be from the champion's; a person may go further
+    max_lost_share : of the champion's items
+    max_label_drift, max_resolution_drift : Bray-Curtis dissimilarity of rates and shares
+    max_feature_drift : share of a feature type's dimensions whose mean moved by more than `mean_shift` deviations
+    max_score_drift : Kolmogorov-Smirnov distance of the scores, each brought to median 0 and interquartile range 1
+    """
+
+    metric: Mapping[str, str] = field(default_factory=dict)
+    significance: Share = 0.05
+    min_queries: Annotated[int, Field(gt=0)] = 20
+    rounds: Annotated[int, Field(gt=0)] = 10_000
+    seed: int = 7
+    max_lost_share: Share = 0.2
+    max_label_drift: Share = 0.25
+    max_resolution_drift: Share = 0.5
+    max_feature_drift: Share = 0.25
+    mean_shift: Positive = 0.5
+    max_score_drift: Share = 0.2
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    def metric_of(self, system: str) -> str:
+        return self.metric.get(system, "ap")
