@@ -7,6 +7,7 @@ written to disk is known to `store.py` alone.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -45,6 +46,11 @@ class MediaError(MediarankError):
 
 class CheckFailed(MediarankError):
     """A data check refused the collection; the run stops here."""
+
+
+def lot(name: str, seed: int, purpose: str = "") -> bytes:
+    """What `name` draws: a matter of the seed alone, so that it stays the same when others come and go."""
+    return hashlib.sha256(f"{purpose}{seed}:{name}".encode()).digest()
 
 
 def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:

@@ -14,6 +14,10 @@ def table(groups: list[int], marks: dict[str, list[str]]) -> GroupTable:
     return GroupTable.of([f"i{k}" for k in range(len(groups))], np.array(groups, dtype=np.intp), marks)
 
 
+def drawn(groups: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(groups)
+
+
 def test_a_table_counts_items_and_labels_by_group() -> None:
     made = table([5, 9, 5], {"i0": ["sea"], "i1": ["sky", "sea"], "i2": ["sea"]})
     assert made.number.tolist() == [0, 1, 0]
@@ -22,7 +26,7 @@ def test_a_table_counts_items_and_labels_by_group() -> None:
 
 
 def test_shares_are_of_items_not_of_groups() -> None:
-    parts = deal(table([0] * 50 + list(range(1, 51)), {}), np.array([0.5, 0.5]), np.random.default_rng(0))
+    parts = deal(table([0] * 50 + list(range(1, 51)), {}), np.array([0.5, 0.5]), drawn(51))
     assert (parts[1:] == 1 - parts[0]).sum() == 50
 
 
@@ -31,17 +35,31 @@ def test_shares_are_of_items_not_of_groups() -> None:
 def test_a_label_reaches_as_many_parts_as_it_can(parts: int, bearers: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.full(parts, 0.3)) + 1e-3
-    dealt = deal(table(list(range(40)), {f"i{k}": ["rare"] for k in range(bearers)}), shares / shares.sum(), rng)
+    dealt = deal(
+        table(list(range(40)), {f"i{k}": ["rare"] for k in range(bearers)}), shares / shares.sum(), rng.permutation(40)
+    )
     assert len(set(dealt[:bearers].tolist())) == min(parts, bearers)
 
 
 @pytest.mark.parametrize("labelled", [0, 6])
 def test_a_part_without_a_share_gets_nothing(labelled: int) -> None:
     made = table(list(range(20)), {f"i{k}": ["sea"] for k in range(labelled)})
-    assert 1 not in deal(made, np.array([0.6, 0.0, 0.4]), np.random.default_rng(1))
+    assert 1 not in deal(made, np.array([0.6, 0.0, 0.4]), drawn(20))
 
 
 def test_the_seed_decides() -> None:
     made = table(list(range(30)), {f"i{k}": ["sea"] for k in range(0, 30, 3)})
-    first, again, other = (deal(made, np.full(3, 1 / 3), np.random.default_rng(seed)).tolist() for seed in (1, 1, 2))
+    first, again, other = (deal(made, np.full(3, 1 / 3), drawn(30, seed)).tolist() for seed in (1, 1, 2))
     assert first == again != other
+
+
+def test_a_few_more_groups_move_only_few() -> None:
+    """Everyone has a place of their own, and only the borders between parts shift."""
+    rng = np.random.default_rng(0)
+    marks = {f"i{k}": [str(word) for word in rng.choice(["sea", "sky", "car", "cat"], 2)] for k in range(1010)}
+    places = rng.permutation(1010)
+    shares = np.array([0.4, 0.2, 0.1, 0.3])
+    before = deal(table(list(range(1000)), marks), shares, np.argsort(places[:1000]))
+    after = deal(table(list(range(1010)), marks), shares, np.argsort(places))
+    assert (before == after[:1000]).mean() > 0.96
+    assert np.bincount(after) / 1010 == pytest.approx(shares, abs=0.01)

@@ -1,8 +1,10 @@
 """Groups of items dealt out to parts (roles, folds) in given shares, so that every part sees every label if it can.
 
-Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011): the rarest label first, each of its groups to the
-part that wants the label most. One thing is added: as soon as a label has no more groups left than there are parts
-without it, those parts come first, so that a label with as many groups as parts reaches them all.
+Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011), the rarest label first, with two changes. Parts are
+filled one after another, in an order of groups that is each one's own: a few more groups then move only those at the
+borders between parts, where dealing them out in turn would move everyone after them. And as soon as a label has no more
+groups left than there are parts without it, those parts come first, so that a label with as many groups as parts
+reaches them all.
 """
 
 from __future__ import annotations
@@ -41,15 +43,17 @@ class GroupTable:
         return cls(number, np.bincount(number).astype(np.float64), counts)
 
 
-def deal(table: GroupTable, shares: Doubles, rng: np.random.Generator) -> Numbers:
-    """The part that each group goes to; a part without a share gets nothing."""
+def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
+    """The part that each group goes to; a part without a share gets nothing.
+
+    order : the groups as they come, at random but each at a place of its own
+    """
     wanted = shares[:, None] * table.labels.sum(axis=0)
     room = shares * table.weights.sum()
     lacks = np.repeat((shares > 0)[:, None], table.labels.shape[1], axis=1)
     part = np.full(len(table.weights), -1, dtype=np.intp)
-    shuffled = rng.permutation(len(table.weights))
     # Large groups first, while there is room for them everywhere.
-    shuffled = shuffled[np.argsort(-table.weights[shuffled], kind="stable")]
+    order = order[np.argsort(-table.weights[order], kind="stable")]
     left = table.labels.sum(axis=0)
     has = table.labels > 0
     while True:
@@ -57,23 +61,26 @@ def deal(table: GroupTable, shares: Doubles, rng: np.random.Generator) -> Number
         rarest = int(np.argmin(waiting)) if len(waiting) else -1
         if rarest < 0 or not np.isfinite(waiting[rarest]):
             break
-        bearers = shuffled[has[shuffled, rarest] & (part[shuffled] < 0)]
+        bearers = order[has[order, rarest] & (part[order] < 0)]
         for turn, group in enumerate(bearers):
             scarce = len(bearers) - turn <= lacks[:, rarest].sum()
             allowed = lacks[:, rarest] if scarce else shares > 0
-            part[group] = chosen = _neediest(wanted[:, rarest], room, allowed)
+            part[group] = chosen = _first_open(wanted[:, rarest], table.labels[group, rarest], room, allowed)
             wanted[chosen] -= table.labels[group]
             room[chosen] -= table.weights[group]
             lacks[chosen] &= ~has[group]
             left -= table.labels[group]
         left[rarest] = 0
-    for group in shuffled[part[shuffled] < 0]:
-        part[group] = chosen = _neediest(room, room, shares > 0)
+    for group in order[part[order] < 0]:
+        part[group] = chosen = _first_open(room, table.weights[group], room, shares > 0)
         room[chosen] -= table.weights[group]
     return part
 
 
-def _neediest(want: Doubles, room: Doubles, allowed: npt.NDArray[np.bool_]) -> int:
-    """Where the label is wanted most; among equals where most room is left."""
+def _first_open(want: Doubles, amount: float, room: Doubles, allowed: npt.NDArray[np.bool_]) -> int:
+    """The first part that wants half of the amount or more; else where it is wanted most, or most room is left."""
     candidates = np.flatnonzero(allowed)
+    open_parts = candidates[want[candidates] >= amount / 2 - 1e-9]
+    if len(open_parts):
+        return int(open_parts[0])
     return int(candidates[np.lexsort((-room[candidates], -want[candidates].round(9)))[0]])

@@ -7,7 +7,6 @@ codebook that a family of local descriptors needs, from items of role `base` alo
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from mediarank.features.codebook import Codebook, fit_codebook
 from mediarank.features.pixels import resized
 from mediarank.features.remembered import remembered
 from mediarank.media.working import read_picture, read_sound
-from mediarank.types import DataError, FeatureMatrix, Floats, Roles, require_columns
+from mediarank.types import DataError, FeatureMatrix, Floats, Roles, lot, require_columns
 
 
 @dataclass(frozen=True)
@@ -85,10 +84,14 @@ def fit(
     roles: Roles,
     cache: FeatureCache | None = None,
 ) -> Codebook:
-    """A codebook from a bounded sample of the items of role `base`, chosen by a hash of their ids and the seed."""
+    """A codebook from a bounded sample of the items of role `base`: those that drew the least.
+
+    Splits deal roles out by the same draw, `base` first, so these items stay in it when the collection grows, and with
+    them the words and every vector that was made with them.
+    """
     base = set(roles.items("base"))
     units = [u for u in _units(local.modality, local.pooling(), frames, sounds) if u.item_id in base]
-    order = sorted({u.item_id for u in units}, key=lambda i: hashlib.sha256(f"{local.seed}:{i}".encode()).digest())
+    order = sorted({u.item_id for u in units}, key=lambda i: lot(i, local.seed))
     chosen = set(order[: local.items])
     units = [u for u in units if u.item_id in chosen]
     if not units:

@@ -19,7 +19,7 @@ from pydantic import Field
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.stratified import Doubles, GroupTable, Numbers, deal
 from mediarank.similarity.near_duplicates import near_duplicate_groups
-from mediarank.types import KINDS, ROLES, DataError, Labels, Manifest, Roles
+from mediarank.types import ROLES, DataError, Labels, Manifest, Roles, lot
 
 BASE, RANK, VALID, TEST = range(len(ROLES))
 ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])
@@ -118,7 +118,7 @@ class _Dealer:
 
     def deal_roles(self, rows: Numbers, allowed: Doubles) -> Numbers:
         """Roles (as numbers) of the items in `rows`, in the shares of their kind, of the roles that are allowed."""
-        return self._deal(rows, {k: s.as_array() * allowed for k, s in self._shares().items()}, "roles")
+        return self._deal(rows, {k: s.as_array() * allowed for k, s in self._shares().items()}, "")
 
     def deal_folds(self, rows: Numbers, count: int) -> Numbers:
         return self._deal(rows, dict.fromkeys(self._shares(), np.ones(count)), "folds")
@@ -132,14 +132,16 @@ class _Dealer:
         kinds = self.items["kind"].to_numpy()[self.groups[rows]]
         parts = np.zeros(len(rows), dtype=np.intp)
         for kind in np.unique(kinds):
-            # Each deal draws on its own: more clips change nothing for images.
-            rng = np.random.default_rng([self.config.seed, KINDS.index(kind), what == "folds"])
             members = np.flatnonzero(kinds == kind)
             table = GroupTable.of(ids[members], self.groups[rows[members]], self.marks)
+            # A group is called after its first item, wherever it stands among the others.
+            names = self.items["item_id"].to_numpy()[np.unique(self.groups[rows[members]])]
+            drawn = [lot(name, self.config.seed, what) for name in names]
+            order = np.array(sorted(range(len(drawn)), key=drawn.__getitem__), dtype=np.intp)
             wanted = shares[str(kind)]
             if not wanted.sum():
                 raise DataError(f"No share is left for {kind}s under the protocol {self.config.protocol}; raise base.")
-            parts[members] = deal(table, wanted / wanted.sum(), rng)[table.number]
+            parts[members] = deal(table, wanted / wanted.sum(), order)[table.number]
         return parts
 
 
