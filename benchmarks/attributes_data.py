@@ -1,29 +1,31 @@
-"""What the attributes benchmark measures on: feature sets, and a collection's pictures described by them.
+"""What the attributes benchmark measures on: feature types, sets of kernels on them, and described collections.
 
-`SETS` names kernels on feature types: the paper's five types with kernels chosen by cross-validation, the same with the
-paper's own kernels, and a larger set. Types, their parameters and the larger set were chosen by 10-fold
-cross-validation within the 240 training images of OSR; no other image was looked at. No type needs a codebook, so a
-description serves every split.
+`CANDIDATES` lists settings of the paper's five types and of further ones, `TYPES` has each of them also `Mirrored`.
+`SETS` names the kernels that are measured: what `attributes_choice.py` found by cross-validation within the training
+images of OSR, without opening any other image. No type needs a codebook, so a description serves every split.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from mediarank.collections.registry import open_collection, recognise
 from mediarank.fanout import fan_out
-from mediarank.features.base import Extractor
-from mediarank.features.colour_histogram import LabHistogram
+from mediarank.features.autocorrelogram import Autocorrelogram
+from mediarank.features.base import Extractor, Modality
+from mediarank.features.colour_histogram import HsvHistogram, LabHistogram
 from mediarank.features.edge_direction import EdgeDirection
 from mediarank.features.gabor import GaborBank
 from mediarank.features.gist import Gist
+from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.lbp import Lbp
 from mediarank.media.image import decode_image
@@ -32,29 +34,94 @@ from mediarank.media.working import fit_inside
 from mediarank.systems.attributes import KernelChoice
 from mediarank.types import FeatureMatrix, Floats, Labels, Roles
 
-TYPES: Mapping[str, Extractor] = {
-    "gist": Gist(colour=True),
-    "colour": LabHistogram(bins=(4, 8, 8), granularity="global_thirds"),
-    "lbp": Lbp(radii=(1.0, 2.0, 4.0, 8.0), granularity="global_thirds", normalisation="l1"),
-    "hog": Hog(window=256, cell=64),
-    "gabor": GaborBank(),
-    "lbp_root": Lbp(radii=(1.0, 2.0, 4.0, 8.0), cells=4, normalisation="sqrt"),
-    "hog_fine": Hog(window=256, cell=32),
-    "edges": EdgeDirection(granularity="pyramid"),
-    "gist_grey": Gist(),
+
+@dataclass(frozen=True)
+class Mirrored(Extractor):
+    """What a family sees in a picture and in its mirror image, averaged: attributes know neither left nor right."""
+
+    modality: ClassVar[Modality] = "image"
+    family: Extractor
+
+    def names(self) -> tuple[str, ...]:
+        return self.family.names()
+
+    def identity(self) -> str:
+        return f"mirrored {self.family.identity()}"
+
+    def extract(self, medium: Any) -> Floats:
+        both = self.family.extract(medium), self.family.extract(np.ascontiguousarray(medium[:, ::-1]))
+        return np.mean(both, axis=0, dtype=np.float32)
+
+
+RADII = (1.0, 2.0, 4.0, 8.0)
+LAB = (4, 8, 8)
+CANDIDATES: Mapping[str, Mapping[str, Extractor]] = {
+    "gist": {
+        "gist_grey": Gist(),
+        "gist_grey_8": Gist(blocks=8),
+        "gist": Gist(colour=True),
+        "gist_6": Gist(colour=True, blocks=6),
+        "gist_8": Gist(colour=True, blocks=8),
+    },
+    "colour": {
+        "colour_whole": LabHistogram(bins=LAB),
+        "colour": LabHistogram(bins=LAB, granularity="global_thirds"),
+        "colour_pyramid": LabHistogram(bins=LAB, granularity="pyramid"),
+    },
+    "lbp": {
+        "lbp_whole": Lbp(radii=RADII, normalisation="l1"),
+        "lbp": Lbp(radii=RADII, granularity="global_thirds", normalisation="l1"),
+        "lbp_2": Lbp(radii=RADII, cells=2, normalisation="l1"),
+        "lbp_4": Lbp(radii=RADII, cells=4, normalisation="l1"),
+        "lbp_root": Lbp(radii=RADII, cells=4, normalisation="sqrt"),
+    },
+    "hog": {
+        "hog_64": Hog(window=256, cell=64),
+        "hog_32": Hog(window=256, cell=32),
+        "hog_16": Hog(window=256, cell=16),
+        "hog": Hog(window=128, cell=32, bins=16, signed=True),
+    },
+    "gabor": {
+        "gabor_2": GaborBank(cells=2),
+        "gabor_3": GaborBank(cells=3),
+        "gabor": GaborBank(),
+        "gabor_8": GaborBank(cells=8),
+    },
+    "further": {
+        "edges": EdgeDirection(granularity="pyramid"),
+        "edges_3": EdgeDirection(granularity="3x3"),
+        "haar": HaarTexture(granularity="4x4"),
+        "hsv": HsvHistogram(granularity="global_thirds"),
+        "autocorrelogram": Autocorrelogram(granularity="global_thirds"),
+    },
 }
+PLAIN: Mapping[str, Extractor] = {name: family for slot in CANDIDATES.values() for name, family in slot.items()}
+TYPES: Mapping[str, Extractor] = PLAIN | {f"{name}_mirrored": Mirrored(family) for name, family in PLAIN.items()}
 FIVE = ("gist", "colour", "lbp", "hog", "gabor")
+"""The paper's types: keys of `CANDIDATES`."""
+_FIVE = (
+    KernelChoice("gist"),
+    KernelChoice("colour"),
+    KernelChoice("lbp", "intersection"),
+    KernelChoice("hog"),
+    KernelChoice("gabor"),
+)
+_MIRRORED = tuple(replace(choice, feature=f"{choice.feature}_mirrored") for choice in _FIVE)
 SETS: Mapping[str, tuple[KernelChoice, ...]] = {
-    "five": tuple(KernelChoice(name) for name in FIVE),
+    "five": _FIVE,
+    # the paper's own kernels, with the settings that do best with them
     "paper_kernels": (
         KernelChoice("gist"),
         KernelChoice("colour"),
         KernelChoice("lbp_root", "linear"),
-        KernelChoice("hog_fine", "linear"),
+        KernelChoice("hog_64", "linear"),
         KernelChoice("gabor", "linear"),
     ),
-    "more": tuple(KernelChoice(name) for name in (*FIVE, "edges", "gist_grey")),
+    "mirrored": _MIRRORED,
+    "more": (*_MIRRORED, KernelChoice("edges_mirrored")),
 }
+LOCAL = ("gist_grey", "colour")
+"""What the learners that take no kernel are given, as in their papers: GIST and colour."""
 LONGEST_SIDE = 320
 PER_CLASS = 30
 
@@ -77,10 +144,10 @@ class Described:
         training = {item for item, role in said.items() if role != "test"}
         return self.roles([item in training for item in self.items]) if training else None
 
-    def random(self, count: int, seed: int) -> Iterator[Roles]:
-        """Splits with 30 training images a class; without orderings of classes, of 70 % of the groups."""
+    def random(self, numbers: Iterable[int], seed: int) -> Iterator[Roles]:
+        """By number, splits with 30 training images a class; without orderings of classes, of 70 % of the groups."""
         classes, groups = self.labels.class_of, self._groups()
-        for number in range(count):
+        for number in numbers:
             rng = np.random.default_rng([seed, number])
             if len(self.labels["orderings"]):
                 frame = pd.DataFrame({"item": self.items, "class": [classes.get(i, "") for i in self.items]})
@@ -107,21 +174,26 @@ class Described:
         return {item: said.get(item, item) for item in self.items}
 
 
-def describe(folder: Path, cache: Path) -> Described:
-    """Every picture that is ordered, by every type; what was computed before is read from the cache."""
+def describe(folder: Path, cache: Path, types: Sequence[str], training_only: bool = False) -> Described:
+    """Every picture that is ordered, by these types; what was computed before is read from the cache.
+
+    training_only : leave out what the source's own split calls test, unopened
+    """
     listing = open_collection(folder)
     labels = listing.labels
     ordered = {*labels["pairs"]["first"], *labels["pairs"]["second"]}
     ordered |= set(labels.class_of) if len(labels["orderings"]) else set()
+    if training_only:
+        ordered -= set(labels["splits"].query("role == 'test'")["item"])
     items = sorted(item for item in listing.files if item in ordered)
     paths = [listing.files[item] for item in items]
-    features = {name: _matrix(name, family, items, paths, cache) for name, family in TYPES.items()}
+    features = {name: _matrix(name, TYPES[name], items, paths, cache) for name in types}
     return Described(recognise(folder), labels, features)
 
 
 def _matrix(name: str, family: Extractor, items: list[str], paths: list[Path], cache: Path) -> FeatureMatrix:
     described = hashlib.sha256(repr((family.identity(), items)).encode()).hexdigest()[:16]
-    kept = cache / f"{name}-{described}.npy"
+    kept = cache / f"{described}.npy"
     if kept.exists():
         return FeatureMatrix(np.array(items), family.names(), np.load(kept))
     values = np.stack(fan_out(partial(_extract, family), paths, name))

@@ -1,7 +1,8 @@
-"""Serve the pipeline: the deployment `pipeline/nightly`, at two in the morning unless `MEDIARANK_NIGHTLY` says else.
+"""Serve the deployments that `prefect.yaml` declares, one run at a time.
 
-One process both waits for runs, scheduled or asked for in the Prefect UI, and starts them, one at a time. `make up`
-runs this script; `python flows/deployments.py` does the same in the foreground.
+One process both waits for runs, scheduled or asked for in the Prefect UI, and starts them. `make up` runs this script;
+`python flows/deployments.py` does the same in the foreground. `MEDIARANK_NIGHTLY` moves the nightly run, as cron
+writes it.
 """
 
 # ruff: noqa: E402 - Prefect reads its settings when it is imported, so they come first
@@ -9,13 +10,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from mediarank.ops.environment import quiet_environment
 from mediarank.ops.processes import prefect_api
 
 ROOT = Path(__file__).resolve().parents[1]
-NIGHTLY = os.environ.get("MEDIARANK_NIGHTLY") or "0 2 * * *"
-"""When, as cron writes it, in this machine's time zone."""
 
 if __name__ == "__main__":
     os.chdir(ROOT)
@@ -23,15 +25,33 @@ if __name__ == "__main__":
     if api := prefect_api(ROOT):
         os.environ.setdefault("PREFECT_API_URL", api)
 
-from pipeline import pipeline
+from prefect import serve
+from prefect.deployments.runner import RunnerDeployment
+from prefect.flows import load_flow_from_entrypoint
 from prefect.schedules import Cron
 from tzlocal import get_localzone_name
 
 
-def main() -> None:
-    # The schedule is paused when this ends, so that nights without a runner do not pile up as late runs.
-    pipeline.serve(name="nightly", schedule=Cron(NIGHTLY, timezone=get_localzone_name() or "UTC"), limit=1)
+def declared(root: Path = ROOT) -> list[RunnerDeployment]:
+    """The deployments of `prefect.yaml`, their times in this machine's time zone."""
+    entries = yaml.safe_load((root / "prefect.yaml").read_text())["deployments"]
+    return [_deployment(entry) for entry in entries]
+
+
+def _deployment(entry: dict[str, Any]) -> RunnerDeployment:
+    zone = get_localzone_name() or "UTC"
+    times = [schedule["cron"] for schedule in entry.get("schedules", ())]
+    if entry["name"] == "nightly":
+        times = [os.environ.get("MEDIARANK_NIGHTLY") or time for time in times]
+    return load_flow_from_entrypoint(entry["entrypoint"]).to_deployment(
+        name=entry["name"],
+        description=entry["description"],
+        parameters=entry.get("parameters"),
+        schedules=[Cron(time, timezone=zone) for time in times],
+        tags=entry.get("tags"),
+    )
 
 
 if __name__ == "__main__":
-    main()
+    # Schedules are paused when this ends, so that nights without a runner do not pile up as late runs.
+    serve(*declared(), limit=1)

@@ -9,14 +9,12 @@ runs the flow once, on the server of `make up` if there is one; `flows/deploymen
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mediarank.ops.children import RunStopped
-from mediarank.ops.results import checks_markdown, metrics_rows, report_address
-from mediarank.ops.run import TRACK, Done, FollowUp, PassingFault, PipelineRun, StageFailed
+from mediarank.ops.results import checks_markdown, decisions_markdown, metrics_rows, report_address
+from mediarank.ops.run import PROMOTE, TRACK, FollowUp, PipelineRun
 from mediarank.ops.script import settle
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,47 +22,24 @@ ROOT = Path(__file__).resolve().parents[1]
 if __name__ == "__main__":
     wait_for_server = settle(ROOT)
 
-from prefect import State, Task, flow, get_run_logger, task
+from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_link_artifact, create_markdown_artifact, create_table_artifact
-from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import TaskRun
 from prefect.futures import PrefectFuture, wait
-from prefect.states import Cancelled, Completed, Failed
+from steps import LONGEST, step, tell_decisions, verdict
 
 FOLLOW_UPS: tuple[FollowUp, ...] = (TRACK,)
 """What is run when every stage is up to date."""
 
 
-def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Only a fault of the machine is worth another attempt; a stage that failed would fail again."""
-    return isinstance(state.data, PassingFault)
-
-
-@task(
-    name="step",
-    task_run_name="{name}",
-    retries=3,
-    retry_delay_seconds=[1, 2, 4],
-    retry_condition_fn=_passing,
-    cache_policy=NO_CACHE,  # DVC knows better what can be left undone
-)
-def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None]:
-    """Bring one stage up to date, or do what follows; a failed stage's own words are the state's message."""
-    try:
-        done = work(get_run_logger().info)
-    except StageFailed as failure:
-        return Failed(message=str(failure))
-    except RunStopped as stopped:
-        return Cancelled(message=str(stopped))
-    return Completed(name="Cached" if done is Done.CACHED else "Completed", message=done.value)
-
-
-@flow(name="pipeline")
-def pipeline(workspace: str = str(ROOT), track: bool = True, stage_hours: float = 6.0) -> State[dict[str, str]]:
+@flow(name="pipeline", timeout_seconds=LONGEST)
+def pipeline(
+    workspace: str = str(ROOT), track: bool = True, promote: bool = False, stage_hours: float = 6.0
+) -> State[dict[str, str]]:
     """Bring every stage of the workspace up to date and record the result.
 
     workspace : the project's folder
     track : whether to record the run in MLflow
+    promote : whether to let the new models become champions, if they are not worse and the data did not drift
     stage_hours : how long a stage may take before it is ended
     """
     root = Path(workspace)  # a string in the signature: a served flow's parameters must be of built-in types
@@ -74,21 +49,15 @@ def pipeline(workspace: str = str(ROOT), track: bool = True, stage_hours: float 
             work = partial(run.bring_up_to_date, planned.address)
             upstream = [tasks[address] for address in planned.upstream]
             tasks[planned.address] = step.submit(planned.address, work, wait_for=upstream)
-        for what in FOLLOW_UPS if track else ():
+        for what in (*(FOLLOW_UPS if track else ()), *((PROMOTE,) if promote else ())):
             tasks[what.name] = step.submit(what.name, partial(run.follow_up, what), wait_for=list(tasks.values()))
         wait(list(tasks.values()))
     publish_artifacts(root)
-    return _verdict({name: future.state for name, future in tasks.items()})
-
-
-def _verdict(states: dict[str, State[Any]]) -> State[dict[str, str]]:
-    names = {name: state.name or state.type.value for name, state in states.items()}
-    failed = [name for name, state in states.items() if state.is_failed() or state.is_crashed()]
-    if failed:
-        words = "".join(f"\n{states[name].message}" for name in failed)
-        return Failed(message=f"{len(failed)} of {len(states)} failed: {', '.join(failed)}.{words}", data=names)
-    cached = sum(name == "Cached" for name in names.values())
-    return Completed(message=f"{len(states)} up to date, {cached} of them unchanged.", data=names)
+    states = {name: future.state for name, future in tasks.items()}
+    if promote and states[PROMOTE.name].name == "Completed":
+        tell_decisions(root)
+        create_markdown_artifact(markdown=decisions_markdown(root), key="promotion", description="Promotion and drift")
+    return verdict(root, "run", states)
 
 
 def publish_artifacts(root: Path) -> None:

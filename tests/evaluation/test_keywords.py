@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import doctest
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 
 from mediarank.evaluation import keywords as module
-from mediarank.evaluation.keywords import KeywordScores, keyword_scores, keyword_table
-from mediarank.types import DataError
+from mediarank.evaluation.keywords import (
+    METRICS,
+    KeywordScores,
+    keyword_scores,
+    keyword_table,
+    row_scores,
+    suggested,
+    summarise_keywords,
+)
+from mediarank.types import DataError, FeatureMatrix
 
 WORDS = ["boat", "sand", "sea", "sky"]
 word_sets = st.lists(
@@ -75,3 +84,57 @@ def test_what_does_not_fit_together_is_refused() -> None:
 
 def test_examples() -> None:
     assert doctest.testmod(module).failed == 0
+
+
+def scored(values: list[list[float]]) -> FeatureMatrix:
+    items = np.array([f"i{k}" for k in range(len(values))])
+    return FeatureMatrix(items, tuple(WORDS), np.array(values, dtype=np.float32))
+
+
+def test_suggestions_are_the_highest_in_order_and_the_earlier_of_equals() -> None:
+    found = suggested(scored([[0.1, 0.9, 0.5, 0.9], [1, 1, 1, 1]]), 3)
+    assert found == {"i0": ["sand", "sky", "sea"], "i1": ["boat", "sand", "sea"]}
+    assert len(suggested(scored([[1, 2, 3, 4]]), 99)["i0"]) == 4
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6))
+@settings(max_examples=40, deadline=None)
+def test_rows_and_sets_give_the_same_figures(seed: int, count: int) -> None:
+    rng = np.random.default_rng(seed)
+    true = (rng.random((7, 4)) < 0.4).astype(np.float32)
+    true[0, 0] = 1
+    matrix = scored(rng.integers(0, 4, (7, 4)).tolist())  # with ties
+    words = {item: {WORDS[w] for w in np.flatnonzero(row)} for item, row in zip(matrix.ids.tolist(), true, strict=True)}
+    occurring = [word for w, word in enumerate(WORDS) if true[:, w].any()]
+    assert row_scores(true, matrix.values, count) == keyword_scores(words, suggested(matrix, count), occurring)
+
+
+def test_rows_without_words_can_not_be_measured() -> None:
+    with pytest.raises(DataError, match="nothing to measure"):
+        row_scores(np.zeros((2, 3)), np.ones((2, 3)))
+
+
+def test_a_summary_has_the_figures_and_what_they_are_known_to() -> None:
+    true = {f"i{k}": {WORDS[k % 4]} for k in range(12)}
+    given_words = {item: {WORDS[int(item[1:]) % 3]} for item in true}
+    table = keyword_table(true, given_words, WORDS)
+    summary = summarise_keywords({"one": table, "two": table}, seed=0, resamples=200)
+    one, two = (summary[summary["method"] == m].drop(columns="method").to_numpy().tolist() for m in ("one", "two"))
+    assert one == two, "the same draws for every method"
+    expected = keyword_scores(true, given_words, WORDS)
+    figures = dict(zip(summary["metric"], summary["mean"], strict=True))
+    assert figures == pytest.approx({name: getattr(expected, name) for name in METRICS})
+    assert (summary["low"] <= summary["mean"]).all()
+    assert (summary["mean"] <= summary["high"]).all()
+    assert set(summary["queries"]) == {4}
+
+
+def test_a_method_that_is_never_right_has_figures_of_zero() -> None:
+    table = keyword_table({"a": {"sea"}}, {"a": {"sky"}}, WORDS)
+    assert summarise_keywords({"wrong": table}, seed=0, resamples=20)["mean"].tolist() == [0, 0, 0, 0]
+
+
+def test_the_kernel_is_its_python() -> None:
+    marked = np.zeros((1, 5), dtype=bool)
+    module._mark_highest.py_func(np.array([[1.0, 3.0, 2.0, 3.0, 3.0]]), 2, marked)
+    assert marked.tolist() == [[False, True, False, True, False]]

@@ -94,8 +94,9 @@ def copy(project: Path, target: Path) -> Path:
 
 
 def with_flows(project: Path) -> Path:
-    """The project with the flows of the repository in it, without what follows the stages there."""
+    """The project with the flows of the repository in it, and what they are deployed as."""
     shutil.copytree(REPOSITORY / "flows", project / "flows", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(REPOSITORY / "prefect.yaml", project)
     return project
 
 

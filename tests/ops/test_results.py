@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from mediarank.ops.checks.result import CheckResult, Outcome
-from mediarank.ops.results import checks_markdown, metrics_rows, report_address
+from mediarank.ops.results import (
+    checks_markdown,
+    decisions,
+    decisions_markdown,
+    ingested_rows,
+    metrics_rows,
+    report_address,
+)
 
 
 def write(path: Path, value: Any) -> None:
@@ -54,3 +61,33 @@ def test_the_report_can_be_opened_in_a_browser(tmp_path: Path) -> None:
     report.parent.mkdir(parents=True)
     report.touch()
     assert report_address(tmp_path) == f"file://{report}"
+
+
+def test_decisions_say_why_and_what_moved_too_far(tmp_path: Path) -> None:
+    assert decisions(tmp_path) == []
+    assert decisions_markdown(tmp_path) == "No system has a model that can be served."
+    moved = {"measure": "share", "limit": 0.25, "detail": "most"}
+    decision = {
+        "system": "retrieval",
+        "candidate": "3",
+        "promoted": False,
+        "why": ["It is worse.", "So it stays."],
+        "moved": [
+            {**moved, "what": "hog", "value": 0.5, "too_far": True},
+            {**moved, "what": "lab", "value": 0.125, "too_far": False},
+        ],
+    }
+    write(tmp_path / ".mediarank/promotion.json", [decision])
+    lines = decisions_markdown(tmp_path).splitlines()
+    assert lines[0] == "**retrieval: version 3 not promoted.** It is worse. So it stays."
+    assert lines[-2:] == ["| hog | share | **0.5** | 0.25 | most |", "| lab | share | 0.125 | 0.25 | most |"]
+
+
+def test_what_came_in_last_is_listed_by_system(tmp_path: Path) -> None:
+    assert ingested_rows(tmp_path) == []
+    folder = tmp_path / ".mediarank/ingested/retrieval"
+    folder.mkdir(parents=True)
+    (folder / "best.csv").write_text('query,rank,name,score\n"a,b.jpg",1,c.jpg,0.5\n')
+    assert ingested_rows(tmp_path) == [
+        {"system": "retrieval", "query": "a,b.jpg", "rank": "1", "name": "c.jpg", "score": "0.5"}
+    ]

@@ -86,13 +86,26 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     found = ask(f"{addresses['mlflow']}/api/2.0/mlflow/experiments/search", {"max_results": 5})
     assert [experiment["name"] for experiment in found["experiments"]] == ["Default"]
 
-    # A run asked for through the API completes, and its stages are seen.
-    deployment = ask(f"{api}/deployments/name/pipeline/nightly")
+    # All that prefect.yaml declares is there, and the nights are planned.
+    found = {d["name"]: d for d in ask(f"{api}/deployments/filter", {})}
+    assert set(found) == {"nightly", "ingest", "promote", "rollback"}
+    assert all(d["status"] == "READY" for d in found.values())
+    assert [bool(found[name]["schedules"]) for name in ("nightly", "ingest", "promote", "rollback")] == [True] + 3 * [
+        False
+    ]
+    deployment = found["nightly"]
     assert deployment["schedules"][0]["schedule"]["cron"] == "0 2 * * *"
     assert deployment["schedules"][0]["active"]
+    planned = wait_for(
+        lambda: ask(f"{api}/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}})
+    )
+    assert {night["deployment_id"] for night in planned} == {deployment["id"]}
+    assert all(night["expected_start_time"][11:16] == "02:00" or night["auto_scheduled"] for night in planned)
 
+    # A run asked for through the API completes, and its stages are seen.
     def start() -> str:
-        made = ask(f"{api}/deployments/{deployment['id']}/create_flow_run", {"parameters": {"track": False}})
+        plain = {"parameters": {"track": False, "promote": False}}
+        made = ask(f"{api}/deployments/{deployment['id']}/create_flow_run", plain)
         return str(made["id"])
 
     def state(run: str) -> dict[str, Any]:
@@ -122,6 +135,23 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     wait_for(lambda: state(run)["type"] == "CANCELLED")
     wait_for(lambda: toy_project.gone(stage) and toy_project.gone(grandchild), seconds=30)
 
+    # ... and a workspace that goes on from there: the same bytes as a plain repro of the same.
+    (project / "hold").unlink()
+    run = start()
+    wait_for(lambda: state(run)["type"] in ("COMPLETED", "FAILED", "CRASHED"))
+    assert state(run)["type"] == "COMPLETED", state(run)
+    other = toy_project.make(project.parent / "other")
+    toy_project.change(other, "report", 50)
+    toy_project.plain_repro(other)
+    assert toy_project.contents(project) == toy_project.contents(other)
+
+    # What happened was told.
+    def told() -> list[str]:
+        answer = ask(f"{api}/events/filter", {"filter": {"event": {"prefix": ["mediarank."]}}, "limit": 50})
+        return sorted(event["event"] for event in answer["events"])
+
+    wait_for(lambda: told() == ["mediarank.run.finished", "mediarank.run.finished"])
+
     # `up` again starts nothing that runs, and starts again what died.
     psutil.Process(records["mlflow"].pid).kill()
     wait_for(lambda: not records["mlflow"].alive)
@@ -131,11 +161,13 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert [name for name in records if records[name].pid == again[name].pid] == ["prefect", "runner"]
     assert [line.split(" already runs")[0] for line in said if "already" in line] == [
         "Prefect",
-        "the deployment pipeline/nightly",
+        "the deployments of prefect.yaml",
     ]
 
     # `down` ends all of it, and a stage that runs with it, but not what is not ours.
     (project / "pids").unlink()
+    toy_project.change(project, "report", 51)
+    (project / "hold").write_text("report")
     start()
     wait_for((project / "pids").exists)
     stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, cwd=project)

@@ -272,8 +272,8 @@ def test_two_processes_at_once_make_one_run_and_no_file_elsewhere(tmp_path: Path
     """From nothing: the database too is made once, and only below the project."""
     root, home = tmp_path / "project", tmp_path / "home"
     home.mkdir()
-    (root / "mlflow.db.draft").mkdir(parents=True)
-    (root / "mlflow.db.draft/draft.db").write_text("half a database, from a process that was killed")
+    root.mkdir()
+    (root / "mlflow.db.draft").write_text("half a database, from a process that was killed")
     project(root)
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MLFLOW")}
     environment |= {"HOME": str(home), "TMPDIR": str(home)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from dataclasses import replace
 
@@ -11,11 +12,23 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.learners import attribute_model
 from mediarank.learners.supervision import supervise
-from mediarank.systems.attributes import AttributesConfig, AttributesModel, KernelChoice, fit, measure, run, section
-from mediarank.systems.attributes_report import equal_separation, pairs_in_order
+from mediarank.systems import attributes_report
+from mediarank.systems.attributes import (
+    AttributesConfig,
+    AttributesModel,
+    Config,
+    KernelChoice,
+    fit,
+    measure,
+    prepare,
+    run,
+    section,
+)
+from mediarank.systems.attributes_report import equal_separation, pairs_in_order, weights_figure
 from mediarank.systems.contract import Inputs
-from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Labels, NotApplicable, Roles
 
 CLASSES = ("sea", "field", "street", "room")
 ORDER = {"open": (4.0, 3.0, 2.0, 1.0), "green": (1.0, 2.0, 1.0, 1.0), "flat": (1.0, 1.0, 1.0, 1.0)}
@@ -218,10 +231,109 @@ def test_what_can_not_be_learned_is_said() -> None:
     inputs = collection()
     tied = inputs.labels["orderings"].assign(strength=1.0)
     labels = Labels({**inputs.labels.tables, "orderings": tied})
-    with pytest.raises(DataError, match="ordered pairs"):
+    with pytest.raises(NotApplicable, match="ordered pairs"):
         fit(inputs.features, labels, training(inputs), CONFIG)
     with pytest.raises(DataError, match="'gist' is not there"):
         fit(inputs.features, inputs.labels, training(inputs), AttributesConfig())
+
+
+def test_strengths_of_items_go_before_those_of_their_class() -> None:
+    """Strengths of items alone teach the attribute, and where they contradict the class they win."""
+    inputs = collection()
+    rank = dict(zip(CLASSES, ORDER["open"], strict=True))
+    by_item = pd.DataFrame(
+        [("open", item, -rank[name]) for item, name in inputs.labels.class_of.items()],
+        columns=["attribute", "target", "strength"],
+    )
+    classes = inputs.labels["orderings"].query("attribute == 'open'")
+    for orderings in (by_item, pd.concat([classes, by_item])):
+        labels = Labels({**inputs.labels.tables, "orderings": orderings})
+        scores = run(Inputs(inputs.features, labels, inputs.roles), replace(CONFIG, baselines=False)).scores["rankmkl"]
+        truth = np.array([rank[inputs.labels.class_of[item]] for item in scores.names])
+        assert np.corrcoef(scores.values[0], truth)[0, 1] < -0.8
+
+
+def test_one_training_pair_is_enough_to_rank() -> None:
+    """Cross-validation has nothing to hold out then; the first setting is taken and the share is unknown."""
+    inputs = collection()
+    (strong, weak), asked = training(inputs)[:2], inputs.roles.items("test")
+    rows = [("open", strong, weak, ">"), ("open", asked[0], asked[1], ">")]
+    labels = Labels({"pairs": pd.DataFrame(rows, columns=["attribute", "first", "second", "relation"])})
+    outcome = run(Inputs(inputs.features, labels, inputs.roles), replace(CONFIG, gamma_factors=(1.0, 2.0)))
+    facts = outcome.facts["learned"]["open"]
+    assert facts["held_out_accuracy"] is None
+    assert facts["C"] == min(CONFIG.cost)
+    model = AttributesModel.from_arrays(outcome.arrays, outcome.facts)
+    assert model.margin(inputs.features, "open", strong, weak) > 0
+    json.dumps(outcome.facts, allow_nan=False)
+
+
+def test_a_kernel_that_tells_nothing_gets_no_weight() -> None:
+    inputs = collection()
+    ids = inputs.features["shape"].ids
+    still = FeatureMatrix(ids, ("a", "b"), np.zeros((len(ids), 2), np.float32))
+    config = replace(CONFIG, kernels=(*CONFIG.kernels, KernelChoice("still", "linear"), KernelChoice("still")))
+    outcome = run(Inputs({**inputs.features, "still": still}, inputs.labels, inputs.roles), config)
+    assert np.all(outcome.arrays["weights"][:, 2:] < 1e-9)
+    np.testing.assert_allclose(
+        outcome.scores["rankmkl"].values, run(inputs, CONFIG).scores["rankmkl"].values, atol=0.05
+    )
+    assert np.ptp(outcome.scores["only_still_linear"].values) == 0
+    measured = measure(outcome.scores, inputs.labels, EvaluationConfig(resamples=10))
+    assert measured.metrics["only_still_exponential_chi2"]["accuracy"] == 0.5  # all ties: a guess
+
+
+def test_duplicates_are_held_out_together_and_score_alike() -> None:
+    inputs = collection()
+    items = training(inputs)
+    twins = {f"{item}.copy": item for item in items}
+    features = {
+        name: FeatureMatrix(
+            np.array([*matrix.ids, *twins]), matrix.names, np.concatenate([matrix.values, matrix.rows(twins.values())])
+        )
+        for name, matrix in inputs.features.items()
+    }
+    classes = inputs.labels["classes"]
+    copies = pd.DataFrame({"item": [*twins], "class": [inputs.labels.class_of[item] for item in twins.values()]})
+    labels = Labels({**inputs.labels.tables, "classes": pd.concat([classes, copies])})
+    group_of = {**{item: item for item in items}, **twins}
+    both = [*items, *twins]
+    prepared = prepare(features, labels, both, CONFIG, group_of)
+    fold = dict(zip(both, prepared.fold_of.tolist(), strict=True))
+    assert all(fold[copy] == fold[item] for copy, item in twins.items())
+    model = fit(features, labels, both, CONFIG, group_of)
+    known = model.scores(features, both)
+    np.testing.assert_allclose(known.rows(twins), known.rows(twins.values()), rtol=1e-5)
+    held_out = model.facts["learned"]["open"]["held_out_accuracy"]
+    assert 0.8 < held_out < 1.0
+
+
+def test_it_is_a_system_as_the_registry_wants_it() -> None:
+    config = Config(kernels=(KernelChoice("shape"), KernelChoice("shape", "linear"), KernelChoice("colour", "rbf")))
+    assert config.features == ("shape", "colour")
+    assert config.kernel_names == ("shape_exponential_chi2", "shape_linear", "colour")
+    with pytest.raises(ConfigError, match="none of them twice"):
+        Config(kernels=(KernelChoice("shape"), KernelChoice("shape")))
+    inputs = collection()
+    nobody = inputs.roles.table[inputs.roles.table["role"] != "test"]
+    with pytest.raises(NotApplicable, match="role test"):
+        run(Inputs(inputs.features, inputs.labels, Roles(nobody)), CONFIG)
+
+
+def test_kernel_weights_are_drawn_as_shares() -> None:
+    facts = {
+        "kernels": [{"feature": "gist", "kernel": "rbf"}, {"feature": "gist", "kernel": "linear"}],
+        "learned": {"open": {"weights": [3.0, 1.0]}, "flat": {"weights": [0.0, 0.0]}},
+    }
+    drawn = weights_figure(facts)
+    assert "gist_linear" in drawn.svg
+    assert all(share in drawn.svg for share in ("75", "25"))
+
+
+def test_examples() -> None:
+    for module in (attribute_model, attributes_report):
+        assert doctest.testmod(module).failed == 0
+        assert doctest.testmod(module).attempted > 0
 
 
 def test_configuration_refuses_strangers() -> None:

@@ -152,6 +152,8 @@ def test_the_section_shows_methods_and_pictures() -> None:
     given = inputs()
     outcome = retrieval.run(given, CONFIG)
     measured = retrieval.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50))
-    section = retrieval.section(outcome.scores, measured, given.labels, lambda item: None, results=5, facts=outcome.facts)
+    section = retrieval.section(
+        outcome.scores, measured, given.labels, lambda item: None, results=5, facts=outcome.facts
+    )
     assert section.title == "Retrieval"
     assert {type(block).__name__ for block in section.blocks} >= {"Table", "Figure", "Gallery"}

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 import sys
 
-from mediarank.cli import looking, operations, retrieval, stages  # noqa: F401 - their commands, in the order of the help
+from mediarank.cli import (  # noqa: F401 - their commands
+    annotation,
+    attributes,
+    events,
+    looking,
+    operations,
+    retrieval,
+    stages,
+    versions,
+)
 from mediarank.cli.app import app
 from mediarank.types import MediarankError
 

@@ -18,7 +18,7 @@ def _list(wanted: bool) -> None:
         from mediarank.learners.fusions import FUSIONS
 
         for name, kind in FUSIONS.items():
-            print(f"{name:<18} {kind.what}; from {kind.source.replace('_', '-')} scores")
+            print(f"{name:<18} {kind.what} (scores of training clips: {kind.source.replace('_', '-')})")
         raise typer.Exit
 
 
@@ -28,6 +28,9 @@ def fuse(
     target: Annotated[Path, typer.Argument(help="labelled clips that they have not seen; the same columns")],
     clips: Annotated[Path, typer.Argument(help="clips to score; the same columns, relevant may be missing")],
     method: Annotated[str, typer.Option(help="a fusion; `--methods` lists them")] = "recycling",
+    out_of_fold: Annotated[
+        Path | None, typer.Option(help="the first table's clips as cross-validation scores them, for fusions that ask")
+    ] = None,
     to: Annotated[Path, typer.Option(help="where to write event, item, score")] = Path("fused.csv"),
     methods: Annotated[bool, typer.Option("--methods", help="list the fusions", is_eager=True, callback=_list)] = False,
 ) -> None:
@@ -40,6 +43,7 @@ def fuse(
         read_score_table(target, labelled=True),
         read_score_table(clips, labelled=False),
         method,
+        read_score_table(out_of_fold, labelled=False) if out_of_fold else None,
     )
     store.write_csv(to, fused.scores)
     print(fused.weights.to_string(index=False))

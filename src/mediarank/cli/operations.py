@@ -60,32 +60,32 @@ def champions() -> None:
     from mediarank.ops.serving import SERVERS
 
     registry = Registry(Path.cwd())
-    for system in SERVERS:
+    registered = {system: found for system in SERVERS if (found := registry.versions(system))}
+    for system, versions in registered.items():
         view = Table("version", "alias", "method", "dvc.lock", "run", title=model_name(system), title_justify="left")
-        for version in registry.versions(system):
-            aliases = ", ".join(version.aliases)
-            view.add_row(version.number, aliases, version.method, version.lock[:9], version.run)
+        for version in versions:
+            view.add_row(version.number, ", ".join(version.aliases), version.method, version.lock[:9], version.run)
         Console().print(view)
+    if not registered:
+        print("No model is registered yet; mediarank promote does that.")
 
 
 @app.command()
-def drift() -> None:
-    """Show what moved since the champions' version, and what moved too far."""
+def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retrieval") -> None:
+    """Show what moved since the champion's version, and what moved too far."""
     from rich.console import Console
     from rich.table import Table
 
     from mediarank.ops.promotion import champion_drift
-    from mediarank.ops.serving import SERVERS
 
-    settings = _promotion()[1]
-    for system in SERVERS:
-        champion, moved = champion_drift(Path.cwd(), system, settings)
-        title = f"{system}: this version against {champion.number}, the champion"
-        view = Table("what", "measure", "moved", "limit", "most", title=title, title_justify="left")
-        for m in moved:
-            style = "red" if m.too_far else None
-            view.add_row(m.what, m.measure, f"{m.value:.3g}", f"{m.limit:g}", m.detail, style=style)
-        Console().print(view)
+    champion, moved = champion_drift(Path.cwd(), system, _promotion()[1])
+    title = f"{system}: this version against version {champion.number}, the champion"
+    view = Table("what", "measure", "moved", "limit", "most", title=title, title_justify="left")
+    for m in moved:
+        view.add_row(
+            m.what, m.measure, f"{m.value:.3g}", f"{m.limit:g}", m.detail, style="bold red" if m.too_far else None
+        )
+    Console().print(view)
 
 
 @app.command()

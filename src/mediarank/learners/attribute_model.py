@@ -6,6 +6,7 @@ values with anchors. Each item is scored once for all attributes; comparing two 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -46,11 +47,15 @@ class AttributesModel:
 
     def margin(self, features: Mapping[str, FeatureMatrix], attribute: str, first: str, second: str) -> float:
         """By how much `first` shows the attribute more than `second`; 1 is the margin that training asks for."""
-        if attribute not in self.attributes:
-            raise DataError(f"There is no attribute {attribute!r}; there are {', '.join(self.attributes)}.")
-        column = self.attributes.index(attribute)
+        column = self.column(attribute)
         a, b = (self.scores(features, [item]).values[0, column] for item in (first, second))
         return float(a) - float(b)
+
+    def column(self, attribute: str) -> int:
+        """Where the attribute's scores are."""
+        if attribute not in self.attributes:
+            raise DataError(f"There is no attribute {attribute!r}; there are {', '.join(self.attributes)}.")
+        return self.attributes.index(attribute)
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
         """The model as arrays (for npz) and facts (for JSON)."""
@@ -77,6 +82,16 @@ class AttributesModel:
             arrays["weights"],
             {name: value for name, value in facts.items() if name not in ("attributes", "kernels")},
         )
+
+
+def kernel_names(kernels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What to call each (feature type, kernel): by its type, and by its kind too where a type has several.
+
+    >>> kernel_names([("gist", "linear"), ("hog", "linear"), ("gist", "rbf")])
+    ('gist_linear', 'hog', 'gist_rbf')
+    """
+    counts = Counter(name for name, _ in kernels)
+    return tuple(name if counts[name] == 1 else f"{name}_{kind}" for name, kind in kernels)
 
 
 def feature(features: Mapping[str, FeatureMatrix], name: str) -> FeatureMatrix:

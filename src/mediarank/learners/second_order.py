@@ -25,11 +25,16 @@ _SCW: Final = 1
 
 @dataclass
 class SecondOrderRanker:
-    """What both share; the weights after the last triplet are the ones to rank with."""
+    """What both share.
 
+    averaged : rank with the average of all weights so far instead of the last ones
+    """
+
+    averaged: bool = False
     weights_: npt.NDArray[np.float64] = field(init=False, repr=False)
     covariance_: npt.NDArray[np.float64] = field(init=False, repr=False)
     seen_: int = field(init=False, default=0)
+    _drift: npt.NDArray[np.float64] = field(init=False, repr=False)
     _rule: ClassVar[int]
 
     def parameters(self) -> tuple[float, float]:
@@ -45,6 +50,7 @@ class SecondOrderRanker:
         """Forget everything and go on from these weights; the smaller the variance, the surer they are taken to be."""
         self.weights_ = np.array(weights, dtype=np.float64)
         self.covariance_ = variance * np.eye(len(self.weights_))
+        self._drift = np.zeros(len(self.weights_))
         self.seen_ = 0
         return self
 
@@ -57,7 +63,7 @@ class SecondOrderRanker:
             raise DataError(
                 f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
             )
-        _learn(rows, signs, self._rule, *self.parameters(), self.weights_, self.covariance_)
+        _learn(rows, signs, self._rule, *self.parameters(), self.seen_, self.weights_, self.covariance_, self._drift)
         self.seen_ += len(rows)
         return self
 
@@ -66,7 +72,10 @@ class SecondOrderRanker:
 
     @property
     def ranking_weights(self) -> Floats:
-        return self.weights_.astype(np.float32)
+        """The weights to rank with: the last ones, or the average."""
+        if not self.averaged or self.seen_ == 0:
+            return self.weights_.astype(np.float32)
+        return (self.weights_ - self._drift / self.seen_).astype(np.float32)
 
     def predict(self, phi: Floats) -> Floats:
         """Scores of items by their φ, higher is better. phi : (n, d)"""
@@ -114,9 +123,9 @@ def _step(rule: int, first: float, second: float, margin: float, variance: float
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _learn(  # type: ignore[no-untyped-def]
-    rows, signs, rule, first, second, weights: npt.NDArray[Any], covariance: npt.NDArray[Any]
+    rows, signs, rule, first, second, seen, weights, covariance: npt.NDArray[Any], drift: npt.NDArray[Any]
 ):
-    """Go through the triplets once, changing `weights` and `covariance` in place."""
+    """Go through the triplets once, changing `weights`, `covariance` and `drift` (see `online`) in place."""
     d = rows.shape[1]
     along = np.empty(d)  # Σx
     for t in range(rows.shape[0]):
@@ -140,6 +149,7 @@ def _learn(  # type: ignore[no-untyped-def]
             continue
         for i in range(d):
             weights[i] += alpha * signs[t] * along[i]
+            drift[i] += (seen + t) * alpha * signs[t] * along[i]
             shrink = beta * along[i]
             for j in range(d):
                 covariance[i, j] -= shrink * along[j]

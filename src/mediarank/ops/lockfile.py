@@ -42,12 +42,21 @@ class Lock:
         """A hash of the collection: media and labels as they were brought in."""
         return hashlib.sha256(json.dumps(self.outs("data/raw"), sort_keys=True).encode()).hexdigest()
 
-    def outs(self, below: str) -> dict[str, str]:
-        """Path and DVC's hash of every output at or below a path."""
+    def outs(self, below: str = "") -> dict[str, str]:
+        """Path and DVC's hash of every output, or of those at or below a path."""
         found = {
             str(out["path"]): str(out.get("md5", "")) for stage in self.stages.values() for out in stage.get("outs", ())
         }
-        return {path: found[path] for path in sorted(found) if path == below or path.startswith(below + "/")}
+        return {
+            path: found[path] for path in sorted(found) if not below or path == below or path.startswith(below + "/")
+        }
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """Path and DVC's hash of everything that stages read and none of them makes: code, the collection's source."""
+        made = {str(out["path"]) for stage in self.stages.values() for out in stage.get("outs", ())}
+        read = {str(dep["path"]): str(dep.get("md5", "")) for s in self.stages.values() for dep in s.get("deps", ())}
+        return {path: read[path] for path in sorted(read.keys() - made)}
 
     def files(self, below: str) -> list[Path]:
         """Every file of the outputs at or below a path, after making sure that they are what the lock says."""
@@ -65,7 +74,7 @@ class Lock:
         """Refuse if params.yaml has changed since the stages ran."""
         for address, stage in self.stages.items():
             for key, used in stage.get("params", {}).get(PARAMS, {}).items():
-                found = _look_up(self.params, key)
+                found = look_up(self.params, key)
                 if not _same(found, used):
                     raise DataError(
                         f"{PARAMS} has changed since {address} ran: {key} was {used!r}, is {found!r}; {REPRO_FIRST}"
@@ -73,24 +82,50 @@ class Lock:
 
 
 def read_lock(root: Path) -> Lock:
+    """The lock of the workspace at `root`, which must have every stage that is planned."""
     if not (root / LOCK).exists():
         raise DataError(f"There is no {LOCK} in {root}; {REPRO_FIRST}")
-    params = _read(root / PARAMS)
-    found = _read(root / LOCK).get("stages", {})
-    planned, missing = _planned(_read(root / PLAN).get("stages", {}), params, found)
+    lock, missing = _assemble(root, *(_read(root / name) for name in (LOCK, PLAN, PARAMS)))
     if missing:
         raise DataError(f"{LOCK} lacks the stage(s) {', '.join(missing)}; {REPRO_FIRST}")
-    return Lock(root, {address: found[address] for address in sorted(planned)}, params)
+    return lock
+
+
+def parse_lock(root: Path, lock: bytes, plan: bytes, params: bytes, whence: str) -> Lock:
+    """A lock that lies elsewhere, such as in a commit or in MLflow, with the stages that it has.
+
+    whence : where the contents of dvc.lock, dvc.yaml and params.yaml are from, for errors
+    """
+    contents = ((lock, LOCK), (plan, PLAN), (params, PARAMS))
+    return _assemble(root, *(parse_yaml(content, f"{name} of {whence}") for content, name in contents))[0]
+
+
+def _assemble(
+    root: Path, lock: Mapping[str, Any], plan: Mapping[str, Any], params: Mapping[str, Any]
+) -> tuple[Lock, list[str]]:
+    """The lock, and the planned stages that it lacks."""
+    found = lock.get("stages") or {}
+    planned, missing = _planned(plan.get("stages") or {}, params, found)
+    return Lock(root, {address: found[address] for address in sorted(planned) if address in found}, params), missing
 
 
 def dvc_hash(path: Path) -> str:
-    """The hash that DVC gives a file or a folder: of a folder, that of the sorted list of its files' hashes."""
+    """The hash that DVC gives a file or a folder."""
     if path.is_file():
         with path.open("rb") as file:
             return hashlib.file_digest(file, _md5).hexdigest()
-    relative = sorted((p.relative_to(path).as_posix(), p) for p in path.rglob("*") if p.is_file())
-    listing = [{"md5": dvc_hash(file), "relpath": name} for name, file in relative]
-    return _md5(json.dumps(listing, sort_keys=True).encode()).hexdigest() + ".dir"
+    return folder_hash({p.relative_to(path).as_posix(): dvc_hash(p) for p in path.rglob("*") if p.is_file()})
+
+
+def folder_hash(files: Mapping[str, str]) -> str:
+    """The hash that DVC gives a folder: that of the sorted list of its files (path below it -> hash)."""
+    listing = [{"md5": files[name], "relpath": name} for name in sorted(files)]
+    return content_hash(json.dumps(listing, sort_keys=True).encode()) + ".dir"
+
+
+def content_hash(content: bytes) -> str:
+    """The hash that DVC gives a file with this content."""
+    return _md5(content).hexdigest()
 
 
 def _md5(data: bytes = b"") -> hashlib._Hash:
@@ -121,7 +156,7 @@ def _planned(
 
 def _foreach_keys(over: Any, params: Mapping[str, Any]) -> list[str] | None:
     named = re.fullmatch(r"\$\{([\w.]+)\}", over) if isinstance(over, str) else None
-    values = _look_up(params, named[1]) if named else over
+    values = look_up(params, named[1]) if named else over
     if isinstance(values, Mapping):
         return [str(key) for key in values]
     if isinstance(values, list):
@@ -129,7 +164,8 @@ def _foreach_keys(over: Any, params: Mapping[str, Any]) -> list[str] | None:
     return None
 
 
-def _look_up(params: Mapping[str, Any], dotted: str) -> Any:
+def look_up(params: Mapping[str, Any], dotted: str) -> Any:
+    """The value of a dotted name, or nothing."""
     value: Any = params
     for part in dotted.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -155,10 +191,17 @@ def _number(value: Any) -> float | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """A YAML file of the project."""
     try:
-        content = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
+        return parse_yaml(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise DataError(f"There is no {path.name} in {path.parent}; run this in the project's folder.") from None
+
+
+def parse_yaml(content: bytes, what: str) -> dict[str, Any]:
+    """The mapping that a YAML file holds; `what` names it in errors."""
+    try:
+        found = yaml.load(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - both are safe
     except yaml.YAMLError as error:
-        raise DataError(f"{path} can't be read: {error}") from None
-    return content if isinstance(content, dict) else {}
+        raise DataError(f"{what} can't be read: {error}") from None
+    return found if isinstance(found, dict) else {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
+USUAL: Final[Mapping[str, str]] = {"annotation": "recall", "attributes": "accuracy"}
+"""The metric that decides, by system; average precision for the others."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 
@@ -15,9 +17,9 @@ Positive = Annotated[float, Field(gt=0)]
 @dataclass(frozen=True)
 class PromotionConfig:
     """
-    metric : system -> the column of its values by query that decides; `ap` where none is named
+    metric : system -> the column of its values by query that decides, where it is not the usual one
     significance : a loss that chance would make this rarely keeps the champion (paired randomisation over queries)
-    min_queries : that champion and candidate must share to be compared
+    min_shared : share of the champion's queries that the candidate must have been measured on, too, to be compared
     rounds, seed : of the randomisation
     max_… : how far a scheduled promotion lets a version be from the champion's; a person may go further
     max_lost_share : of the champion's items
@@ -28,7 +30,7 @@ class PromotionConfig:
 
     metric: Mapping[str, str] = field(default_factory=dict)
     significance: Share = 0.05
-    min_queries: Annotated[int, Field(gt=0)] = 20
+    min_shared: Share = 0.5
     rounds: Annotated[int, Field(gt=0)] = 10_000
     seed: int = 7
     max_lost_share: Share = 0.2
@@ -40,4 +42,4 @@ class PromotionConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def metric_of(self, system: str) -> str:
-        return self.metric.get(system, "ap")
+        return self.metric.get(system, USUAL.get(system, "ap"))

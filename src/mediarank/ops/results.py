@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 REPORT = "data/report/report.html"
+PROMOTION = ".mediarank/promotion.json"
+INGESTED = ".mediarank/ingested"
 
 
 def metrics_rows(root: Path) -> list[dict[str, Any]]:
@@ -43,3 +46,32 @@ def report_address(root: Path) -> str:
     """Where a browser on this machine finds the report; empty if there is none yet."""
     path = (root / REPORT).resolve()
     return path.as_uri() if path.exists() else ""
+
+
+def decisions(root: Path) -> list[dict[str, Any]]:
+    """What the last promotion decided, a system each."""
+    path = root / PROMOTION
+    return list(json.loads(path.read_text())) if path.exists() else []
+
+
+def decisions_markdown(root: Path) -> str:
+    """The decisions in sentences, and below each what moved since the champion's version."""
+    lines = []
+    for decision in decisions(root):
+        verb = "promoted" if decision["promoted"] else "not promoted"
+        lines.append(f"\n**{decision['system']}: version {decision['candidate']} {verb}.** {' '.join(decision['why'])}")
+        if decision["moved"]:
+            lines += ["", "| what | measure | moved | limit | most |", "|---|---|--:|--:|---|"]
+        for m in decision["moved"]:
+            value = f"**{m['value']:.3g}**" if m["too_far"] else f"{m['value']:.3g}"
+            lines.append(f"| {m['what']} | {m['measure']} | {value} | {m['limit']:g} | {m['detail']} |")
+    return "\n".join(lines).strip() or "No system has a model that can be served."
+
+
+def ingested_rows(root: Path) -> list[dict[str, Any]]:
+    """The best for each item that came in last, a row each, by system."""
+    rows = []
+    for path in sorted((root / INGESTED).glob("*/best.csv")):
+        with path.open(newline="") as file:
+            rows += [{"system": path.parent.name, **row} for row in csv.DictReader(file)]
+    return rows

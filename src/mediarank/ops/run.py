@@ -1,7 +1,8 @@
-"""One run of the pipeline in one workspace: what a Prefect task asks for when its turn has come.
+"""One run in one workspace: what a Prefect task asks for when its turn has come.
 
-`PipelineRun` holds the workspace's lock, DVC's plan and the run's processes. It knows what a finished `dvc repro`
-means: done, restored, failed for good, or failed by a passing fault that deserves another attempt.
+`Workspace` holds the workspace's lock and the run's processes; it runs commands. `PipelineRun` adds DVC's plan and
+knows what a finished `dvc repro` means: done, restored, failed for good, or failed by a passing fault that deserves
+another attempt.
 
 A run that has nothing to do should cost little more than asking DVC. So the plan is read by another process, which a
 script can start before it imports Prefect (`begin_early`), and what imports pandas is imported where it is needed.
@@ -16,12 +17,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from mediarank.ops.children import Children, Ended
 from mediarank.ops.dag import LOCK, Plan, Stage, put_in_order
@@ -94,6 +96,14 @@ TRACK = FollowUp(
     settings=("MLFLOW_TRACKING_URI",),
 )
 
+PROMOTE = FollowUp(
+    "promote",
+    (sys.executable, "-m", "mediarank", "promote", "--scheduled"),
+    reads=(LOCK, "params.yaml"),
+    keeps=("mlflow.db",),
+    settings=("MLFLOW_TRACKING_URI",),
+)
+
 
 _BEGUN: dict[Path, tuple[int, subprocess.Popen[str]]] = {}
 """Workspaces that this process holds already, with the process that reads their plan."""
@@ -107,32 +117,24 @@ def begin_early(root: Path) -> None:
         _BEGUN[root] = held, _read(root)
 
 
-class PipelineRun:
-    """The workspace at `root`, held for one run; at the end no process is left and `dvc.lock` is in order.
+class Workspace:
+    """The workspace at `root`, held for one run; at the end no process of it is left.
 
-    seconds : how long a stage may take
-    At most `MEDIARANK_JOBS` stages run at a time.
+    seconds : how long a command may take
+    hold : not for a command that takes the workspace itself
+    At most `MEDIARANK_JOBS` commands run at a time.
     """
 
-    def __init__(self, root: Path, say: Say, seconds: float) -> None:
+    def __init__(self, root: Path, say: Say, seconds: float, hold: bool = True) -> None:
         self.root = root.resolve()
         self._say = say
         self._seconds = seconds
-        self._moved: set[str] = set()
+        self._hold = hold
         self._stack = ExitStack()
 
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """In plan order."""
-        return self._plan.stages
-
-    def __enter__(self) -> PipelineRun:
-        early, reading = _BEGUN.pop(self.root, (None, None))
+    def __enter__(self) -> Self:
         with ExitStack() as stack:
-            held = stack.enter_context(one_run(self.root, self._say, early))
-            self._plan = _plan(reading or _read(self.root))
-            self._stages = {stage.address: stage for stage in self._plan.stages}
-            stack.callback(self._tidy)
+            held = self._open(stack)
             self._children = stack.enter_context(Children(self.root, _jobs, held))
             self._stack = stack.pop_all()
         return self
@@ -141,6 +143,70 @@ class PipelineRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.__exit__(kind, error, trace)
+
+    def command(self, name: str, arguments: Sequence[str], say: Say) -> Done:
+        """Run a command of mediarank; what it prints is said."""
+        self._run(name, (sys.executable, "-m", "mediarank", *arguments), say)
+        return Done.RAN
+
+    def _open(self, stack: ExitStack) -> int | None:
+        return stack.enter_context(one_run(self.root, self._say)) if self._hold else None
+
+    def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
+        try:
+            with self._children.slot():
+                self._say(f"{name} ...")
+                began = time.monotonic()
+                ended = self._children.run(command, say, self._seconds)
+        except OSError as error:
+            if error.errno in PASSING:
+                raise PassingFault(f"{name} could not be started: {error}") from error
+            raise
+        if ended.out_of_time:
+            raise StageFailed(
+                f"{name} took longer than {self._seconds:g} s and was ended. Give it more time (stage_hours), or less "
+                f"to do.{_last_words(ended)}"
+            )
+        if ended.code:
+            verdict = next((line for line in reversed(ended.lines) if line.startswith("ERROR: ")), "")
+            if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
+                raise PassingFault(f"{name}: {verdict}")
+            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
+        self._say(f"{name} took {time.monotonic() - began:.1f} s")
+        return ended
+
+
+class PipelineRun(Workspace):
+    """A workspace with DVC's plan for it; at the end `dvc.lock` is in order."""
+
+    def __init__(self, root: Path, say: Say, seconds: float) -> None:
+        super().__init__(root, say, seconds)
+        self._moved: set[str] = set()
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In plan order."""
+        return self._plan.stages
+
+    def leading_to(self, address: str) -> tuple[Stage, ...]:
+        """A stage and all that it needs, in plan order."""
+        if address not in self._stages:
+            from mediarank.types import ConfigError
+
+            raise ConfigError(f"dvc.yaml plans no stage {address!r}; it plans {', '.join(self._stages)}.")
+        needed, queue = set(), [address]
+        while queue:
+            needed.add(queue[-1])
+            queue += self._stages[queue.pop()].upstream
+        return tuple(stage for stage in self.stages if stage.address in needed)
+
+    def _open(self, stack: ExitStack) -> int | None:
+        early, reading = _BEGUN.pop(self.root, (None, None))
+        held = stack.enter_context(one_run(self.root, self._say, early))
+        self._plan = _plan(reading or _read(self.root))
+        self._stages = {stage.address: stage for stage in self._plan.stages}
+        stack.callback(self._tidy)
+        return held
 
     def bring_up_to_date(self, address: str, say: Say) -> Done:
         """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
@@ -177,29 +243,6 @@ class PipelineRun:
         """What stages that finished side by side left in the order of their finishing."""
         if self._moved or not self._plan.in_order:
             put_in_order(self.root, self._plan)
-
-    def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
-        try:
-            with self._children.slot():
-                self._say(f"{name} ...")
-                began = time.monotonic()
-                ended = self._children.run(command, say, self._seconds)
-        except OSError as error:
-            if error.errno in PASSING:
-                raise PassingFault(f"{name} could not be started: {error}") from error
-            raise
-        if ended.out_of_time:
-            raise StageFailed(
-                f"{name} took longer than {self._seconds:g} s and was ended. Give it more time (stage_hours), or less "
-                f"to do.{_last_words(ended)}"
-            )
-        if ended.code:
-            verdict = next((line for line in reversed(ended.lines) if line.startswith("ERROR: ")), "")
-            if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
-                raise PassingFault(f"{name}: {verdict}")
-            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
-        self._say(f"{name} took {time.monotonic() - began:.1f} s")
-        return ended
 
 
 def _read(root: Path) -> subprocess.Popen[str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from mediarank.ops.git import ask_git
 from mediarank.ops.lockfile import LOCK, PARAMS, PLAN, Lock
 from mediarank.types import DataError
 
@@ -38,7 +38,7 @@ class Record:
 def gather(lock: Lock) -> Record:
     """The record of what `lock` says, after making sure that the workspace holds just that."""
     lock.require_same_params()
-    systems = {name: _system(lock, name) for name in _systems(lock)}
+    systems = {name: _system(lock, name) for name in evaluated_systems(lock)}
     if not systems:
         raise DataError("No system has been evaluated: dvc.lock has no output below data/evaluation; run dvc repro.")
     return Record(
@@ -70,6 +70,11 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 def read_metrics(path: Path) -> dict[str, float]:
     """The numbers of a metrics.json, `method/metric`; what is undefined (null) is left out."""
+    return parse_metrics(path.read_bytes(), str(path))
+
+
+def parse_metrics(content: bytes, what: str) -> dict[str, float]:
+    """The same of a content that lies elsewhere; `what` names it in errors."""
     flat: dict[str, float] = {}
 
     def visit(value: Any, name: str) -> None:
@@ -78,17 +83,17 @@ def read_metrics(path: Path) -> dict[str, float]:
                 visit(inner, f"{name}/{_nameable(str(key))}" if name else _nameable(str(key)))
         elif isinstance(value, int | float) and math.isfinite(value):
             if name in flat:
-                raise DataError(f"{path}: two metrics are both called {name} once special characters are replaced.")
+                raise DataError(f"{what}: two metrics are both called {name} once special characters are replaced.")
             flat[name] = float(value)
 
-    visit(json.loads(path.read_text()), "")
+    visit(json.loads(content), "")
     return flat
 
 
 def git_state(root: Path) -> dict[str, str]:
     """Commit, and whether tracked files differ from it; dvc.lock does not count, being recorded itself."""
-    commit = _git(root, "rev-parse", "HEAD")
-    changes = _git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){LOCK}")
+    commit = ask_git(root, "rev-parse", "HEAD")
+    changes = ask_git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){LOCK}")
     if commit is None or changes is None:
         return {"mediarank.git_commit": "none"}
     return {
@@ -98,7 +103,7 @@ def git_state(root: Path) -> dict[str, str]:
     }
 
 
-def _systems(lock: Lock) -> list[str]:
+def evaluated_systems(lock: Lock) -> list[str]:
     return sorted({Path(out).parts[2] for out in lock.outs("data/evaluation") if len(Path(out).parts) > 2})
 
 
@@ -141,11 +146,3 @@ def _files(lock: Lock, systems: Mapping[str, Record]) -> list[tuple[Path, str]]:
 def _nameable(word: str) -> str:
     """A part of a parameter's or metric's name with only the characters that MLflow allows."""
     return re.sub(r"[^\w.\- :]", "_", word)
-
-
-def _git(root: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,7 +1,8 @@
 """`make up` and `make down`: the Prefect server, what runs its deployments, and the MLflow UI, on loopback.
 
-`up` starts what does not run yet, waits until everything answers and the deployment is registered, and returns the
-addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT` and `MEDIARANK_MLFLOW_PORT`.
+`up` starts what does not run yet, waits until everything answers and the deployments of `prefect.yaml` are registered,
+and returns the addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT` and
+`MEDIARANK_MLFLOW_PORT`.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from mediarank.ops.processes import Record, alone, end, in_use, launch, read_records, tail, write_records
 from mediarank.ops.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
 from mediarank.types import ConfigError, MediarankError
 
 HOST = "127.0.0.1"
-DEPLOYMENT = "pipeline/nightly"
+DECLARED = "prefect.yaml"
 
 
 class ServiceError(MediarankError):
@@ -86,14 +89,23 @@ def services(root: Path) -> tuple[Service, ...]:
         ),
         Service(
             "runner",
-            f"the deployment {DEPLOYMENT}",
+            f"the deployments of {DECLARED}",
             (sys.executable, str(root / "flows" / "deployments.py")),
-            lambda record: _registered(server, record.started),
+            lambda record: all(_registered(server, name, record.started) for name in deployments(root)),
             # Who asks for a run in the UI should not wait ten seconds until somebody looks.
             variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3"},
             after="prefect",
         ),
     )
+
+
+def deployments(root: Path) -> list[str]:
+    """What `prefect.yaml` declares, as Prefect names it: flow and deployment."""
+    path = root / DECLARED
+    if not path.exists():
+        raise ConfigError(f"There is no {DECLARED} in {root}, which says what to run when; run this in the project.")
+    entries = yaml.safe_load(path.read_text())["deployments"]
+    return [f"{entry['entrypoint'].rsplit(':', 1)[1]}/{entry['name']}" for entry in entries]
 
 
 def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -> dict[str, str]:
@@ -133,7 +145,7 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
             _end(root, records, started)
             raise
     for service in wanted.values():
-        say(f"{service.what:<30} {service.address or 'every night; its runs are in the Prefect UI'}")
+        say(f"{service.what:<30} {service.address or 'served; they and their runs are in the Prefect UI'}")
     return {name: service.address for name, service in wanted.items() if service.address}
 
 
@@ -165,9 +177,9 @@ def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> N
         time.sleep(0.2)
 
 
-def _registered(server: str, since: float) -> bool:
-    """Whether the deployment was registered by the process started at `since`, which now asks for runs."""
-    found = _get(f"{server}/api/deployments/name/{DEPLOYMENT}")
+def _registered(server: str, deployment: str, since: float) -> bool:
+    """Whether a deployment was registered by the process started at `since`, which now asks for runs."""
+    found = _get(f"{server}/api/deployments/name/{deployment}")
     if not isinstance(found, dict) or found.get("status") != "READY":
         return False
     updated = datetime.fromisoformat(str(found["updated"]).replace("Z", "+00:00"))

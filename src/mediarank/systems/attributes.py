@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import Field
 from sklearn.base import clone
 
-from mediarank.learners.attribute_model import AttributesModel, feature
+from mediarank.learners.attribute_model import AttributesModel, feature, kernel_names
 from mediarank.learners.image_folds import deal_folds, held_out_shares
 from mediarank.learners.kernel_stack import GramStack, KernelStack, MapStack
 from mediarank.learners.pairs import OrderedPairs, Positions
@@ -27,9 +27,9 @@ from mediarank.similarity.nystroem import draw_landmarks, inverse_root
 from mediarank.similarity.unit_range import UnitRange
 from mediarank.systems.attributes_report import measure, section
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import DataError, FeatureMatrix, Floats, Labels
+from mediarank.types import ConfigError, FeatureMatrix, Floats, Labels, NotApplicable
 
-__all__ = ["AttributesConfig", "AttributesModel", "KernelChoice", "fit", "measure", "run", "section"]
+__all__ = ["AttributesConfig", "AttributesModel", "Config", "KernelChoice", "fit", "measure", "run", "section"]
 
 TRAINING = ("base", "rank", "valid")
 """Roles that the ranker may learn from: C and γ are chosen by cross-validation inside them, so none is set apart."""
@@ -49,7 +49,7 @@ class KernelChoice:
 @dataclass(frozen=True)
 class AttributesConfig:
     """
-    kernels : the paper's five feature types by default; histograms all, so exponential χ² serves each
+    kernels : the paper's five feature types by default; none has negative values, so exponential χ² serves each
     gamma_factors : γ is one of these over the mean distance, chosen by cross-validation where there are several
     cost, sigma : C and σ, chosen from these by cross-validation; C/σ^⅓ is all that matters, so one sigma will do
     svm_cost : the same for RankSVM, in the baselines and for γ
@@ -63,11 +63,11 @@ class AttributesConfig:
         KernelChoice("lab_histogram"),
         KernelChoice("lbp"),
         KernelChoice("hog"),
-        KernelChoice("gabor_bank"),
+        KernelChoice("gabor"),
     )
     gamma_factors: tuple[Positive, ...] = (1.0,)
-    cost: tuple[Positive, ...] = (0.003, 0.01, 0.03)
-    svm_cost: tuple[Positive, ...] = (0.01, 0.03, 0.1)
+    cost: tuple[Positive, ...] = (0.003, 0.01, 0.03, 0.1)
+    svm_cost: tuple[Positive, ...] = (0.01, 0.03, 0.1, 0.3)
     sigma: tuple[Positive, ...] = (1.0,)
     loss: Literal["l1", "l2"] = "l2"
     regularizer: Literal["l1", "l2"] = "l2"
@@ -79,6 +79,19 @@ class AttributesConfig:
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
+    def __post_init__(self) -> None:
+        if not self.kernels or len(set(self.kernels)) < len(self.kernels):
+            raise ConfigError("systems.attributes.kernels: give one kernel at least, and none of them twice.")
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The feature types that are needed, each once."""
+        return tuple(dict.fromkeys(choice.feature for choice in self.kernels))
+
+    @property
+    def kernel_names(self) -> tuple[str, ...]:
+        return kernel_names([(choice.feature, choice.kernel) for choice in self.kernels])
+
     def mkl(self) -> tuple[RankMKL, list[dict[str, float]]]:
         """The learner, and the settings to choose from."""
         settings = [{"sigma": sigma, "C": C} for sigma, C in product(self.sigma, sorted(self.cost))]
@@ -87,6 +100,9 @@ class AttributesConfig:
     def svm(self) -> tuple[RankMKL, list[dict[str, float]]]:
         """The same without learned weights."""
         return RankMKL(regularizer="fixed", loss=self.loss, seed=self.seed), [{"C": C} for C in sorted(self.svm_cost)]
+
+
+Config = AttributesConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +141,7 @@ def prepare(
     known = {name: found.ordered(limit, config.seed) for name, found in supervise(labels, items).items()}
     pairs = {name: ordered for name, ordered in known.items() if len(ordered)}
     if not pairs:
-        raise DataError(
+        raise NotApplicable(
             "attributes needs ordered pairs among the training items, and there are none: give orderings of classes or "
             "items with different strengths, or pairs."
         )
@@ -178,9 +194,13 @@ def fit(
 
 def run(inputs: Inputs, config: AttributesConfig) -> Outcome:
     """Learn from the items that are ordered and not for testing, rank the ordered ones that are."""
-    features = {choice.feature: inputs.feature(choice.feature) for choice in config.kernels}
+    features = {name: inputs.feature(name) for name in config.features}
     ordered = {item for item in spoken_of(inputs.labels) if all(item in matrix for matrix in features.values())}
     items, asked = (sorted(ordered.intersection(inputs.roles.items(*roles))) for roles in (TRAINING, ("test",)))
+    if not asked:
+        raise NotApplicable(
+            "attributes ranks items of role test that are ordered and have all its feature types; none is."
+        )
     table = inputs.roles.table
     group_of = dict(zip(table["item_id"], table["group_id"], strict=True))
     prepared = prepare(features, inputs.labels, items, config, group_of)
@@ -208,10 +228,10 @@ def _baselines(
         ]
     )
     stacks = {"equal_weights": (prepared.stack, questions)}
-    for place, name in enumerate(prepared.features):
+    for place, name in enumerate(config.kernel_names):
         stacks[f"only_{name}"] = prepared.stack.only(place), questions.only(place)
     if prepared.roots is None:  # with landmarks it would need some of its own
-        known, unknown = ([features[name].rows(ids) for name in prepared.features] for ids in (items, asked))
+        known, unknown = ([features[name].rows(ids) for name in config.features] for ids in (items, asked))
         scaler = UnitRange.fit(known)
         [(joint, gram)] = fit_kernel("linear", scaler.transform(known))
         stacks["concatenation"] = GramStack([gram]), GramStack([joint.between(scaler.transform(unknown))])
@@ -230,18 +250,20 @@ def _best_gamma(
     fold_of: Positions,
     config: AttributesConfig,
 ) -> int:
-    """Which of a kernel's γ orders held-out pairs best on its own, over all attributes; one γ serves them all."""
+    """Which of a kernel's γ orders held-out pairs best on its own, over all attributes; one γ serves them all.
+
+    C is the middle one of its list: what it changes is little beside what γ does, and it is chosen anew afterwards.
+    """
     if len(grams) == 1:
         return 0
     svm, settings = config.svm()
+    usual = settings[len(settings) // 2 : len(settings) // 2 + 1]
     inside = [ordered.within(drawn) for ordered in pairs.values()]
-    means = [
-        np.nanmean(
-            [np.max(held_out_shares(GramStack([gram]), p, fold_of[drawn], svm, settings)) for p in inside if len(p)]
-        )
-        for gram in grams
-    ]
-    return int(np.nanargmax(means))
+    shares = np.array(
+        [[held_out_shares(GramStack([g]), p, fold_of[drawn], svm, usual)[0] for p in inside if len(p)] for g in grams]
+    )
+    judged = np.isfinite(shares).all(axis=0)  # one training pair, say, leaves nothing to hold out
+    return int(shares[:, judged].sum(axis=1).argmax())
 
 
 def _assembled(prepared: Prepared, learned: Mapping[str, tuple[RankMKL, float]]) -> AttributesModel:

@@ -20,6 +20,7 @@ from mediarank.evaluation.pairs import listed_pair_accuracy, pair_accuracy
 from mediarank.evaluation.protocols import flat_metrics, summarise
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, methods_table
 from mediarank.evaluation.report import Fact, Section
+from mediarank.learners.attribute_model import kernel_names
 from mediarank.learners.ranksvm import Vector
 from mediarank.learners.supervision import Supervision, supervise
 from mediarank.types import FeatureMatrix, Labels
@@ -97,7 +98,7 @@ def weights_figure(facts: Mapping[str, Any]) -> Figure:
     """Which features matter for what: each attribute's kernel weights, as shares."""
     weights = pd.DataFrame(
         {attribute: learned["weights"] for attribute, learned in facts["learned"].items()},
-        index=[described["feature"] for described in facts["kernels"]],
+        index=kernel_names([(described["feature"], described["kernel"]) for described in facts["kernels"]]),
     ).T
     shares = weights.div(weights.sum(axis=1).where(lambda total: total > 0, 1.0), axis=0)
     alt = "Share of each kernel in each attribute's ranking function."
@@ -109,10 +110,19 @@ def in_order(ranked: FeatureMatrix, thumbnail: Thumbnail, results: int) -> Galle
     rows = []
     for attribute, values in zip(ranked.ids.tolist(), ranked.values, strict=True):
         order = np.lexsort((np.array(ranked.names), values))
-        steps = np.unique(np.linspace(0, len(order) - 1, min(results, len(order))).round().astype(int))
-        tiles = [_tile(ranked.names[order[step]], int(step) + 1, thumbnail) for step in steps]
+        steps = even_steps(len(order), results)
+        tiles = [_tile(ranked.names[order[step]], step + 1, thumbnail) for step in steps]
         rows.append(Row(attribute, tiles, "weakest to strongest"))
     return Gallery("In order", rows, "Test items at even steps of each attribute's order, from least to most.")
+
+
+def even_steps(items: int, count: int) -> list[int]:
+    """So many positions, from the first to the last of the items, as evenly as can be.
+
+    >>> even_steps(9, 3)
+    [0, 4, 8]
+    """
+    return sorted({round(step) for step in np.linspace(0, items - 1, min(count, items)).tolist()})
 
 
 def _tile(item: str, rank: int, thumbnail: Thumbnail) -> Tile:

@@ -33,10 +33,10 @@ class ConceptsModel:
         """The plans as arrays for npz and facts for JSON; pools are kept by the stage that trains them."""
         arrays: dict[str, npt.NDArray[Any]] = {}
         facts: dict[str, Any] = {"base_models": list(self.pools), "plans": {}, "chosen": dict(self.chosen)}
-        for m, (method, plans) in enumerate(self.plans.items()):
+        for method, plans in self.plans.items():
             facts["plans"][method] = list(plans)
             for c, plan in enumerate(plans.values()):
-                arrays |= {f"plan{m}.{c}.{name}": value for name, value in plan.to_arrays().items()}
+                arrays |= {f"plan.{method}.{c}.{name}": value for name, value in plan.to_arrays().items()}
         return arrays, facts
 
     @classmethod
@@ -44,8 +44,8 @@ class ConceptsModel:
         cls, pools: Mapping[str, SVMPool], arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]
     ) -> ConceptsModel:
         plans = {
-            method: {concept: Plan.from_arrays(_below(arrays, f"plan{m}.{c}.")) for c, concept in enumerate(concepts)}
-            for m, (method, concepts) in enumerate(facts["plans"].items())
+            method: {c: Plan.from_arrays(_below(arrays, f"plan.{method}.{n}.")) for n, c in enumerate(concepts)}
+            for method, concepts in facts["plans"].items()
         }
         return cls({kind: pools[kind] for kind in facts["base_models"]}, plans, facts["chosen"])
 

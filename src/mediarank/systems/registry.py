@@ -37,7 +37,10 @@ class System(Protocol):
 
 SYSTEMS: Final[Mapping[str, str]] = {
     "concepts": "mediarank.systems.concepts",
+    "events": "mediarank.systems.events",
     "retrieval": "mediarank.systems.retrieval",
+    "attributes": "mediarank.systems.attributes",
+    "annotation": "mediarank.systems.annotation",
 }
 
 

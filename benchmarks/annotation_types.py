@@ -1,0 +1,152 @@
+"""What the annotation benchmark measures on: feature types with their distances, and a collection described by them.
+
+`SETS` names two sets: JEC's seven features (Makadia et al. 2008) with its distances, and a richer one that adds joint
+colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
+patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets. Types were fixed before anything was
+measured on them. Codebooks are fitted on training pictures; working copies and features are kept in a cache folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mediarank.collections.registry import open_collection
+from mediarank.fanout import fan_out
+from mediarank.features.autocorrelogram import Autocorrelogram
+from mediarank.features.base import Extractor, LocalExtractor
+from mediarank.features.cache import FeatureCache
+from mediarank.features.colour_histogram import Hsv, HsvHistogram, Lab, LabHistogram, Rgb, RgbHistogram
+from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.gabor import Gabor, GaborBank, GaborQ
+from mediarank.features.gist import Gist
+from mediarank.features.haar import Haar, HaarQ, HaarTexture
+from mediarank.features.hog import Hog
+from mediarank.features.hue import Hue
+from mediarank.features.lbp import Lbp
+from mediarank.features.matrix import build
+from mediarank.features.sift import Sift
+from mediarank.media.frames import FramesConfig
+from mediarank.media.limits import Limits
+from mediarank.media.remembered import Job, working_copies
+from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+
+BANDS = "3x1."
+"""How the columns of the three horizontal bands begin; those of the whole picture have no prefix."""
+
+FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
+    "rgb": Rgb(),
+    "hsv": Hsv(),
+    "lab": Lab(),
+    "haar": Haar(),
+    "haarq": HaarQ(),
+    "gabor": Gabor(),
+    "gaborq": GaborQ(),
+    "rgb_joint": RgbHistogram(granularity="global_thirds"),
+    "hsv_joint": HsvHistogram(granularity="global_thirds"),
+    "lab_joint": LabHistogram(granularity="global_thirds"),
+    "moments": ColourMoments(granularity="4x4"),
+    "edges": EdgeDirection(granularity="pyramid", bins=12),
+    "wavelets": HaarTexture(colour=True),
+    "correlogram": Autocorrelogram(space="hsv", bins=(16, 2, 2)),
+    "gradients": Hog(),
+    "patterns": Lbp(cells=2),
+    "gabor_energy": GaborBank(),
+    "gist": Gist(colour=True),
+    "hue": Hue(words=100, granularity="global_thirds", assignment="soft", items=400),
+    "hue_corners": Hue(words=100, granularity="global_thirds", sampling="harris", assignment="soft", items=400),
+    "sift": Sift(words=1000, granularity="global_thirds", assignment="soft", items=400),
+    "sift_corners": Sift(words=1000, granularity="global_thirds", sampling="harris", assignment="soft", items=400),
+}
+
+JEC: Mapping[str, str] = {
+    "rgb": "l1",
+    "hsv": "l1",
+    "lab": "kl",
+    "haar": "l1",
+    "haarq": "l1",
+    "gabor": "l1",
+    "gaborq": "l1",
+}
+"""feature type -> its distance"""
+
+SETS: Mapping[str, Mapping[str, str]] = {
+    "jec": JEC,
+    "rich": {
+        **JEC,
+        **{f"{name}{part}": "l1" for name in ("rgb_joint", "hsv_joint", "lab_joint") for part in ("", "_bands")},
+        **{
+            f"{name}{part}": "chi2"
+            for name in ("hue", "hue_corners", "sift", "sift_corners")
+            for part in ("", "_bands")
+        },
+        "moments": "l1",
+        "edges": "l1",
+        "wavelets": "l1",
+        "correlogram": "l1",
+        "gradients": "l2",
+        "patterns": "l2",
+        "gabor_energy": "l1",
+        "gist": "l2",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Described:
+    """labels and roles : of the usable pictures; features : a matrix a type of the set"""
+
+    labels: Labels
+    roles: Roles
+    features: Mapping[str, FeatureMatrix]
+
+
+def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
+    """Every picture that the source gives a role, by the types asked for."""
+    listing = open_collection(folder)
+    said = dict(zip(listing.labels["splits"]["item"], listing.labels["splits"]["role"], strict=True))
+    if "test" not in said.values():
+        raise DataError(f"{folder} prescribes no test pictures; the benchmark follows the source's own split.")
+    jobs = [Job(item, path, "image", digest(path)) for item, path in sorted(listing.files.items()) if item in said]
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as target:  # links into the cache's copies
+        make = partial(
+            working_copies, target=Path(target), config=FramesConfig(), limits=Limits(), cache=cache / "copies"
+        )
+        copies = fan_out(make, jobs, "working copies")
+        frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
+        items = frames["item_id"].tolist()
+        table = {"item_id": items, "group_id": items, "role": [said[item] for item in items], "fold": 0}
+        roles = Roles(pd.DataFrame(table))
+        sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
+        needed = {name.removesuffix("_bands") for name in types}
+        store = FeatureCache(cache / "features")
+        whole = {
+            name: build(family, frames, sounds, Path(target), roles, store)
+            for name, family in FAMILIES.items()
+            if name in needed
+        }
+    return Described(listing.labels.restricted_to(items), roles, {name: _part(name, whole) for name in types})
+
+
+def _part(name: str, whole: Mapping[str, FeatureMatrix]) -> FeatureMatrix:
+    """The columns of a type: all that its family has, of the whole picture, or of the bands."""
+    if name in JEC or (f"{name}_bands" not in SETS["rich"] and not name.endswith("_bands")):
+        return whole[name]
+    matrix = whole[name.removesuffix("_bands")]
+    banded = name.endswith("_bands")
+    columns = [place for place, column in enumerate(matrix.names) if column.startswith(BANDS) == banded]
+    names = tuple(matrix.names[place] for place in columns)
+    return FeatureMatrix(matrix.ids, names, np.ascontiguousarray(matrix.values[:, columns]))
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

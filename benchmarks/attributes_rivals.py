@@ -1,0 +1,99 @@
+"""The learners that the attributes benchmark compares RankMKL with and that take features, not kernels.
+
+They are given GIST and colour, each scaled to [0, 1] by training images and laid end to end. `rivals` measures them all
+on one split, with C chosen by 5-fold cross-validation over training images. The local learners answer a sample of the
+test pairs, since each answer costs a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attributes_data import LOCAL, Described
+
+from mediarank.evaluation.pairs import listed_pair_accuracy
+from mediarank.learners.image_folds import deal_folds
+from mediarank.learners.linear_attributes import RelativeAttributes
+from mediarank.learners.local_pair import LocalPair
+from mediarank.learners.pairs import OrderedPairs
+from mediarank.learners.relative_tree import RelativeForest, RelativeTree
+from mediarank.learners.supervision import Supervision, supervise
+from mediarank.similarity.unit_range import UnitRange
+from mediarank.systems.attributes_report import pairs_in_order
+from mediarank.types import Roles
+
+Vector = np.ndarray[Any, Any]
+COSTS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+LEARNERS: Mapping[str, Callable[[float], Any]] = {
+    "linear": lambda C: RelativeAttributes(C=C, tol=1e-2),
+    "relative_tree": lambda C: RelativeTree(C=C),
+    "relative_forest": lambda C: RelativeForest(C=C, trees=20),
+    "local_pair": lambda C: LocalPair(C=C),
+    "fg_local_pair": lambda C: LocalPair(C=C, metric="itml"),
+}
+SAME_COST_AS = {"relative_forest": "relative_tree", "fg_local_pair": "local_pair"}
+"""Learners whose every model is one of another learner's: they take its C, which saves most of the time."""
+MAX_PAIRS = 50_000
+ASKED = 10_000
+"""Test pairs that local learners are asked about, an attribute: a standard error of 0.3 points."""
+
+
+def rivals(data: Described, roles: Roles, attributes: Sequence[str]) -> dict[str, dict[str, float]]:
+    """learner -> attribute -> % of test pairs in order"""
+    items, asked = roles.items("base"), roles.items("test")
+    X, Z = gist_and_colour(data, items, asked)
+    classes = data.labels.class_of
+    folds = deal_folds([classes.get(item) for item in items], 5, seed=0)
+    found: dict[str, dict[str, float]] = {name: {} for name in LEARNERS}
+    known, questions = supervise(data.labels, items), supervise(data.labels, asked)
+    for attribute in attributes:
+        pairs, equal = known[attribute].ordered(MAX_PAIRS), known[attribute].equal()
+        costs: dict[str, float] = {}
+        for name, make in LEARNERS.items():
+            same = SAME_COST_AS.get(name)
+            costs[name] = costs[same] if same else chosen(make, X, known[attribute], folds)
+            model = fitted(make(costs[name]), X, pairs, equal)
+            if isinstance(model, LocalPair):
+                share = share_answered(model, Z, questions[attribute].ordered(ASKED))
+            else:
+                share = pairs_in_order(questions[attribute], model.predict(Z))
+            found[name][attribute] = 100 * share
+        print(f"C for {attribute}: {costs}")
+    return found
+
+
+def gist_and_colour(data: Described, items: Sequence[str], asked: Sequence[str]) -> tuple[Vector, Vector]:
+    known, unknown = ([data.features[name].rows(ids) for name in LOCAL] for ids in (items, asked))
+    scaler = UnitRange.fit(known)
+    return scaler.transform(known).astype(np.float64), scaler.transform(unknown).astype(np.float64)
+
+
+def chosen(make: Callable[[float], Any], X: Vector, known: Supervision, folds: Vector) -> float:
+    """The C that orders pairs of held-out images best, over 5 folds."""
+    pairs, equal = known.ordered(MAX_PAIRS), known.equal()
+    right = np.zeros(len(COSTS))
+    for fold in np.unique(folds):
+        learned, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        inside, asked = pairs.within(learned), pairs.within(held)
+        if not len(inside) or not len(asked):
+            continue
+        tied = OrderedPairs(equal[:, 0], equal[:, 1], len(folds)).within(learned)
+        same = np.stack([tied.stronger, tied.weaker], axis=1)
+        for place, C in enumerate(COSTS):
+            model = fitted(make(C), X[learned], inside, same)
+            if isinstance(model, LocalPair):
+                share = share_answered(model, X[held], asked)
+            else:
+                share = listed_pair_accuracy(model.predict(X[held]), asked.stronger, asked.weaker)
+            right[place] += len(asked) * share
+    return COSTS[int(right.argmax())]
+
+
+def fitted(model: Any, X: Vector, pairs: OrderedPairs, equal: Vector) -> Any:
+    return model.fit(X, pairs) if isinstance(model, RelativeTree | RelativeForest) else model.fit(X, pairs, equal)
+
+
+def share_answered(model: LocalPair, Z: Vector, pairs: OrderedPairs) -> float:
+    return float((model.margins(Z, pairs.stronger, pairs.weaker) > 0).mean())

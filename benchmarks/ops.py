@@ -1,0 +1,164 @@
+"""What operating the pipeline costs: doing nothing, tracking, going back, adding a little, being killed.
+
+Everything happens in clones of the last commit, in a temporary folder; the workspace is not touched.
+
+    python benchmarks/ops.py                             # all of it, on the demo collection: half an hour on two cores
+    python benchmarks/ops.py --parts noop track memory   # some of it
+    python benchmarks/ops.py --parts kill --kills 5
+    python benchmarks/ops.py --parts rollback --rollback-images 500
+
+Parts: noop (plain `dvc repro` and the flow when nothing has changed), track, memory (peak of each stage), incremental
+(one per cent of new items), rollback, kill. The first four share one full run of the demo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from ops_drills import kill_drill, rollback_drill
+from ops_project import Project, Watch, no_orphans
+
+PARTS = ("noop", "track", "memory", "incremental", "rollback", "kill")
+NEEDS_A_RUN = {"noop", "track", "memory", "incremental"}
+
+
+def full_run(project: Project) -> dict[str, Any]:
+    """From nothing to a report, with an eye on every stage."""
+    began = time.perf_counter()
+    run = project.start(sys.executable, "-m", "dvc", "repro")
+    watch = Watch(run.pid)
+    with no_orphans(run):
+        output, _ = run.communicate()
+    watch.end()
+    if run.returncode:
+        raise SystemExit(f"dvc repro failed:\n{output}")
+    seconds = time.perf_counter() - began
+    peaks = {stage: round(peak) for stage, peak in watch.peak.items()}
+    return {"full_s": round(seconds, 1), "collect_s": round(watch.seconds.get("collect", 0.0), 1), "resident_mb": peaks}
+
+
+def noop(project: Project, rounds: int) -> dict[str, float]:
+    """Nothing to do: plain DVC, and the flow against a running server."""
+    project.dvc("repro")  # the first one after a run writes down what it has seen
+    plain = middle([project.dvc("repro") for _ in range(rounds)])
+    environment = project.environment  # one and the same for all, as it says where the server is
+    project.call(sys.executable, "-m", "mediarank", "up", env=environment)
+    try:
+        project.call(sys.executable, "flows/pipeline.py", env=environment)
+        flow = middle([project.call(sys.executable, "flows/pipeline.py", env=environment) for _ in range(rounds)])
+    finally:
+        project.call(sys.executable, "-m", "mediarank", "down", env=environment)
+    return {"noop_repro_s": plain, "noop_flow_s": flow, "noop_ratio": round(flow / plain, 2)}
+
+
+def track(project: Project) -> dict[str, float]:
+    """The whole run into MLflow: into no database, into one that is there, and again."""
+    shutil.rmtree(project.root / "mlartifacts", ignore_errors=True)
+    (project.root / "mlflow.db").unlink(missing_ok=True)
+    first = project.mediarank("track")
+    project.set_params("report", {"title": "another title", "thumbnail_side": 144, "results": 12})
+    project.dvc("repro")
+    other = project.mediarank("track")
+    again = project.mediarank("track")
+    project.git("checkout", "--quiet", "params.yaml")
+    project.dvc("repro")
+    return {"track_s": round(first, 2), "track_other_s": round(other, 2), "track_again_s": round(again, 2)}
+
+
+def incremental(project: Project, folder: Path, full: dict[str, Any]) -> dict[str, float]:
+    """One per cent of new items, in a folder of the demo's files: ranking, describing, and fitting everything anew.
+
+    Ranking them is what the deployment `ingest` does: with the champion, which is the version without them.
+    """
+    source = folder / "source"
+    shutil.copytree(project.root / "data/raw/media", source)
+    shutil.copytree(project.root / "data/raw/labels", source / "labels")
+    items = sorted(path for path in source.rglob("*") if path.is_file() and path.parent != source / "labels")
+    held_back = items[50::100]
+    for path in held_back:
+        path.rename(folder / path.name)
+    project.set_params("collection", {"source": "folder", "path": str(source)})
+    project.dvc("repro")  # everything was seen before, in the demo
+    project.commit("without the new items")
+    project.mediarank("promote")
+    for path in held_back:
+        (folder / path.name).rename(path)
+    frames = project.dvc("repro", "frames")
+    ranked = frames + project.mediarank("ingest")
+    described = frames + project.dvc("repro", "check_features")
+    fitted = described + project.dvc("repro")
+    whole = full["full_s"] - full["collect_s"]  # drawing the demo is not what a collection costs
+    return {
+        "incremental_fraction": round(ranked / whole, 3),
+        "incremental_features_fraction": round(described / whole, 3),
+        "incremental_refit_fraction": round(fitted / whole, 3),
+        "incremental_s": round(ranked, 1),
+        "incremental_items": len(held_back),
+    }
+
+
+def middle(seconds: list[float]) -> float:
+    return round(sorted(seconds)[len(seconds) // 2], 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--images", type=int, help="of the demo; by default what params.yaml says")
+    parser.add_argument("--clips", type=int)
+    parser.add_argument("--rounds", type=int, default=3, help="of what is timed in vain; the median counts")
+    parser.add_argument("--rollback-images", type=int, default=5000)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--kill-stages", nargs="+", default=(), help="only these of dvc.yaml; by default all")
+    parser.add_argument("--seed", type=int, default=7, help="of the moments of the kills")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that nothing is left behind
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="ops-benchmark-") as name:
+        folder = Path(name)
+        if NEEDS_A_RUN & set(arguments.parts):
+            project = Project.clone(folder / "demo")
+            shrink(project, arguments.images, arguments.clips)
+            full = full_run(project)
+            project.commit("a run")
+            print(f"a full run of the demo: {full['full_s']} s, {project.stages} stages", flush=True)
+            found |= full
+            parts = {
+                "noop": lambda: noop(project, arguments.rounds),
+                "track": lambda: track(project),
+                "incremental": lambda: incremental(project, folder / "incremental", full),
+            }
+            for part, work in parts.items():
+                if part in arguments.parts:
+                    found |= show(part, work())
+        if "rollback" in arguments.parts:
+            found |= show("rollback", rollback_drill(folder / "rollback", arguments.rollback_images))
+        if "kill" in arguments.parts:
+            found |= show("kill", kill_drill(folder / "kill", arguments.kills, arguments.seed, arguments.kill_stages))
+    for stage, peak in found.get("resident_mb", {}).items():
+        print(f"  {stage:<30} {peak:>6} MB")
+    print(json.dumps(found))
+
+
+def shrink(project: Project, images: int | None, clips: int | None) -> None:
+    if images is None and clips is None:
+        return
+    demo = {"images": images or 640, "clips": clips if clips is not None else 200, "seed": 7}
+    project.set_params("collection", {"source": "demo", "path": "src/mediarank/collections/demo", "demo": demo})
+
+
+def show(part: str, figures: dict[str, Any]) -> dict[str, Any]:
+    print(f"{part}: " + ", ".join(f"{name} {value}" for name, value in figures.items()), flush=True)
+    return figures
+
+
+if __name__ == "__main__":
+    main()

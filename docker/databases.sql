@@ -1,0 +1,3 @@
+-- One database a server, in one PostgreSQL.
+CREATE DATABASE prefect;
+CREATE DATABASE mlflow;

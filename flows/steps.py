@@ -1,0 +1,77 @@
+"""What the flows share: one piece of work as a task run, the verdict on all of them, and the news of it as events.
+
+Automations in the Prefect UI can send an event on, by mail or to a chat; `docs/operations.md` lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import State, Task, get_run_logger, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import TaskRun
+from prefect.events import emit_event
+from prefect.states import Cancelled, Completed, Failed
+
+from mediarank.ops.children import RunStopped
+from mediarank.ops.results import decisions
+from mediarank.ops.run import Done, PassingFault, StageFailed
+
+LONGEST = 24 * 3600
+"""Seconds that a run may take: one that hangs must not keep the next night's from starting."""
+
+
+def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
+    """Only a fault of the machine is worth another attempt; a stage that failed would fail again."""
+    return isinstance(state.data, PassingFault)
+
+
+@task(
+    name="step",
+    task_run_name="{name}",
+    retries=3,
+    retry_delay_seconds=[1, 2, 4],
+    retry_condition_fn=_passing,
+    cache_policy=NO_CACHE,  # DVC knows better what can be left undone
+)
+def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None]:
+    """Bring one stage up to date, or run a command; a failed one's own words are the state's message."""
+    try:
+        done = work(get_run_logger().info)
+    except StageFailed as failure:
+        return Failed(message=str(failure))
+    except RunStopped as stopped:
+        return Cancelled(message=str(stopped))
+    return Completed(name="Cached" if done is Done.CACHED else "Completed", message=done.value)
+
+
+def verdict(root: Path, what: str, states: Mapping[str, State[Any]]) -> State[dict[str, str]]:
+    """The run's final state, told as `mediarank.<what>.finished` or `.failed`."""
+    names = {name: state.name or state.type.value for name, state in states.items()}
+    failed = [name for name, state in states.items() if state.is_failed() or state.is_crashed()]
+    if failed:
+        words = "".join(f"\n{states[name].message}" for name in failed)
+        message = f"{len(failed)} of {len(states)} failed: {', '.join(failed)}.{words}"
+        tell(root, f"{what}.failed", failed=failed, message=message)
+        return Failed(message=message, data=names)
+    cached = sum(name == "Cached" for name in names.values())
+    message = f"{len(states)} up to date, {cached} of them unchanged."
+    tell(root, f"{what}.finished", message=message)
+    return Completed(message=message, data=names)
+
+
+def tell_decisions(root: Path) -> None:
+    """`mediarank.model.promoted` or `.kept` for each system, and `mediarank.drift` where something moved too far."""
+    for decision in decisions(root):
+        tell(root, "model.promoted" if decision["promoted"] else "model.kept", **decision)
+        moved = [movement for movement in decision["moved"] if movement["too_far"]]
+        if moved:
+            tell(root, "drift", system=decision["system"], moved=moved)
+
+
+def tell(root: Path, what: str, **payload: Any) -> None:
+    """Emit an event about the workspace."""
+    resource = {"prefect.resource.id": f"mediarank.workspace.{root.resolve().name}", "mediarank.path": str(root)}
+    emit_event(event=f"mediarank.{what}", resource=resource, payload=payload)

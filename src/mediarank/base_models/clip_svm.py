@@ -1,0 +1,258 @@
+"""A base classifier of clips (paper 002, section 3): one support vector machine an event, on one kind of feature.
+
+A clip has one row (bags of words, object responses) or one a frame; its decision is the mean over its rows, so the
+per-frame machine of the scene and the others are one piece of code. The kernel matrix is computed once for all events,
+folds and penalties. C is chosen by cross-validation over clips, never over frames of one clip, and the held-out
+decisions calibrate the machine: they are also the out-of-fold scores that stacking wants. Clips without a row, such as
+silent ones for the sound, get the event's share among the training clips, which is what a calibrated classifier says
+when it knows nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+import sklearn
+from pydantic import Field
+from scipy.special import expit, logit
+from sklearn.svm import SVC
+
+from mediarank.base_models.calibration import fit_sigmoid
+from mediarank.base_models.clip_rows import ClipRows
+from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.svm import Kernel, SVMConfig, area_under_roc, stratified_folds
+from mediarank.base_models.training import standardisation
+from mediarank.similarity.kernels import KERNELS
+from mediarank.similarity.tiles import run_all
+from mediarank.types import DataError, FeatureMatrix, Floats
+
+Doubles = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class ClipSVMConfig:
+    """How the base classifiers of clips are trained.
+
+    penalties : values of C to choose from, for kernels of unit spread
+    folds : of the cross-validation over clips
+    frames : drawn at random of each clip, at most, for training and for scoring (the paper's 20)
+    training_rows : in all, at most; with more, fewer frames of each clip teach
+    """
+
+    penalties: tuple[float, ...] = (0.1, 1.0, 10.0)
+    folds: Annotated[int, Field(ge=2)] = 5
+    frames: Annotated[int, Field(ge=1)] = 20
+    training_rows: Annotated[int, Field(ge=2)] = 3000
+    seed: int = 7
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        if not self.penalties or min(self.penalties) <= 0:
+            raise ValueError("penalties must hold at least one value, all above 0")
+
+
+@dataclass(frozen=True)
+class ClipClassifier:
+    """Machines by event, in the order of `events`; `priors` (events,) are said of clips without a row.
+
+    An event whose positives all lack the feature has no machine: its prior is said of every clip.
+    """
+
+    events: tuple[str, ...]
+    priors: Doubles
+    pool: SVMPool
+    frames: int
+    seed: int
+
+    def probabilities(self, matrix: FeatureMatrix, clips: Sequence[str]) -> Doubles:
+        """(clips, events) calibrated probabilities."""
+        rows = ClipRows.of(matrix, clips).few(self.frames, self.seed)
+        out = np.tile(self.priors, (len(clips), 1))
+        if not rows.clips or not len(self.pool):
+            return out
+        decisions = rows.mean(self.pool.decisions(matrix.values[rows.rows]).astype(np.float64))
+        known = expit(decisions * self.pool.slopes + self.pool.offsets)
+        place = {clip: k for k, clip in enumerate(clips)}
+        columns = [self.events.index(event) for event, _ in self.pool.models]
+        out[np.ix_([place[clip] for clip in rows.clips], columns)] = known
+        return out
+
+    def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
+        """Arrays for npz and a description for JSON; `from_arrays` takes both back."""
+        arrays, meta = self.pool.to_arrays()
+        described = {"events": list(self.events), "frames": self.frames, "seed": self.seed, **meta}
+        return {**arrays, "priors": self.priors}, described
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> ClipClassifier:
+        pool = SVMPool.from_arrays(arrays, meta)
+        return cls(tuple(meta["events"]), arrays["priors"], pool, int(meta["frames"]), int(meta["seed"]))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A classifier, and what it says of its training clips: itself, too well, or held out.
+
+    held_in, held_out : (training clips, events) probabilities
+    """
+
+    classifier: ClipClassifier
+    held_in: Doubles
+    held_out: Doubles
+
+
+FEWEST: Final = 2
+"""Positives and negatives with the feature that a machine needs: one to learn from, one to hold out."""
+
+
+def train(
+    name: str,
+    kernel: Kernel,
+    matrix: FeatureMatrix,
+    labels: Mapping[str, Marks],
+    clips: Sequence[str],
+    config: ClipSVMConfig,
+    groups: Mapping[str, str] | None = None,
+) -> Trained:
+    """Fit a machine an event on `clips`, which must be those of the fitting roles.
+
+    name : of the classifier; its streams of random numbers are called after it
+    labels : event -> which clips show it
+    groups : clip -> what it is held out together with, such as other cuts of the same film; by default it is alone
+    """
+    rows = ClipRows.of(matrix, clips).few(config.frames, config.seed)
+    if not rows.clips:
+        raise DataError(f"No clip to train on has the feature of the classifier {name!r}.")
+    teaching = rows.few(max(1, config.training_rows // len(rows.clips)), config.seed)
+    order = {clip: k for k, clip in enumerate(clips)}
+    present = np.array([order[clip] for clip in rows.clips])
+    values = np.ascontiguousarray(matrix.values[teaching.rows])
+    mean, scale = standardisation(values, SVMConfig(kernel=kernel))
+    prepared: Floats = (values - mean) * scale
+    gram = KERNELS[kernel](prepared).astype(np.float64)
+    # Kernels of unit spread, so that a C means the same for each.
+    spread = max(float(np.trace(gram) / len(gram) - gram.mean()), 1e-12)
+    gram /= spread
+    events = [event for event in labels if _enough(name, event, labels[event][present])]
+    group = np.unique([(groups or {}).get(clip, clip) for clip in rows.clips], return_inverse=True)[1]
+    machines: dict[str, _Machine] = {}
+
+    def learn(event: str) -> None:
+        rng = np.random.default_rng([config.seed, zlib.crc32(name.encode()), zlib.crc32(event.encode())])
+        machines[event] = _fit(gram, teaching, labels[event][present], group, rng, config)
+
+    run_all(learn, events)
+    priors = np.array([float(labels[event].mean()) for event in labels])
+    pool = _pool(kernel, [(event, machines[event]) for event in events], prepared, mean, scale, spread)
+    classifier = ClipClassifier(tuple(labels), priors, pool, config.frames, config.seed)
+    held_out = np.tile(priors, (len(clips), 1))
+    for event in events:
+        known = expit(machines[event].held_out * machines[event].slope + machines[event].offset)
+        held_out[present, list(labels).index(event)] = known
+    return Trained(classifier, classifier.probabilities(matrix, clips), held_out)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """coefficients (rows,) : dual, 0 where a row supports nothing; held_out (clips,) : cross-validated decisions"""
+
+    coefficients: Doubles
+    intercept: float
+    held_out: Doubles
+    slope: float
+    offset: float
+
+
+def _fit(
+    gram: Doubles, rows: ClipRows, labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig
+) -> _Machine:
+    folds, penalties = _folds(labels, group, rng, config), sorted(config.penalties)
+    held_out = np.zeros((len(penalties), len(labels)))
+    for fold in folds:
+        held = np.isin(rows.clip, fold)
+        within, across = gram[np.ix_(~held, ~held)], gram[np.ix_(held, ~held)]
+        for k, penalty in enumerate(penalties):
+            coefficients, intercept = _solve(within, labels[rows.clip[~held]], penalty)
+            decisions = np.zeros((len(rows.rows), 1))
+            decisions[held, 0] = across @ coefficients + intercept
+            held_out[k, fold] = rows.mean(decisions)[fold, 0]
+    # Fold by fold, since machines of different folds need not agree on a scale; the smoother machine wins ties.
+    areas = [np.mean([area_under_roc(of_penalty[fold], labels[fold]) for fold in folds]) for of_penalty in held_out]
+    chosen = int(np.argmax(np.round(areas, 9)))
+    best = held_out[chosen]
+    coefficients, intercept = _solve(gram, labels[rows.clip], penalties[chosen])
+    slope, offset = fit_sigmoid(best, labels)
+    if slope <= 0:  # held out, it orders clips backwards: it knows nothing, and says so
+        slope, offset = 0.0, float(logit(labels.mean()))
+    return _Machine(coefficients, intercept, best, slope, offset)
+
+
+def _folds(labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig) -> list[Integers]:
+    """Clips of each fold, groups whole; where all positives are one group, clip by clip all the same."""
+    shown = np.zeros(int(group.max()) + 1, dtype=bool)
+    np.logical_or.at(shown, group, labels)
+    whole = stratified_folds(shown, config.folds, rng)
+    return [np.flatnonzero(np.isin(group, of_fold)) for of_fold in whole] or stratified_folds(labels, config.folds, rng)
+
+
+def _solve(gram: Doubles, labels: Marks, penalty: float) -> tuple[Doubles, float]:
+    with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
+        svm = SVC(C=penalty, kernel="precomputed", class_weight="balanced").fit(gram, labels)
+    coefficients = np.zeros(len(labels))
+    coefficients[svm.support_] = svm.dual_coef_[0]
+    return coefficients, float(svm.intercept_[0])
+
+
+def _enough(name: str, event: str, labels: Marks) -> bool:
+    fewest = min(int(labels.sum()), int((~labels).sum()))
+    if fewest < FEWEST:
+        warnings.warn(
+            f"The classifier {name!r} can't learn {event!r}: of {len(labels)} training clips with its feature "
+            f"{int(labels.sum())} are positive, and it needs {FEWEST} of each kind. It will say {event!r} is as likely "
+            "as among the training clips.",
+            stacklevel=3,
+        )
+    return fewest >= FEWEST
+
+
+def _pool(
+    kernel: Kernel,
+    machines: Sequence[tuple[str, _Machine]],
+    prepared: Floats,
+    mean: Floats,
+    scale: Floats,
+    spread: float,
+) -> SVMPool:
+    """The machines as a pool; the kernel's spread goes into the coefficients."""
+    count = len(machines)
+    full = np.zeros((len(prepared), count))
+    for column, (_, machine) in enumerate(machines):
+        full[:, column] = machine.coefficients / spread
+    used = full.any(axis=1)
+    vectors, coefficients = prepared[used], full[used].astype(np.float32)
+    if kernel == "linear":
+        vectors = np.ascontiguousarray((full[used].T @ vectors).astype(np.float32))
+        coefficients = np.eye(count, dtype=np.float32)
+    zeros = np.zeros(count, dtype=np.float32)
+    return SVMPool(
+        kernel,
+        tuple((event, 0) for event, _ in machines),
+        mean,
+        scale,
+        vectors,
+        coefficients,
+        np.array([machine.intercept for _, machine in machines], dtype=np.float32),
+        gammas=np.ones(count, dtype=np.float32),
+        low=zeros,
+        high=zeros,
+        slopes=np.array([machine.slope for _, machine in machines], dtype=np.float32),
+        offsets=np.array([machine.offset for _, machine in machines], dtype=np.float32),
+    )

@@ -1,0 +1,44 @@
+"""How much each feature type's distance counts when distances are added, by regression (Makadia et al. 2008).
+
+From the distances of two images it is predicted how far apart their keywords are, 1 − consistency: by plain least
+squares, and by LASSO, which sets weights of idle types to 0. Distances are expected on a common scale. `COMBINATIONS`
+names both; the baseline that they are held against, JEC, gives all types one weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.types import Floats
+
+Doubles = npt.NDArray[np.float64]
+
+
+def least_squares_weights(distances: Floats, consistency: Doubles) -> Doubles:
+    """Least squares with an intercept; a weight may be negative. distances : (pairs, types); consistency : (pairs,)"""
+    centred = distances - distances.mean(axis=0, dtype=np.float64)
+    target = consistency.mean() - consistency
+    weights, *_ = np.linalg.lstsq(centred, target, rcond=None)
+    return np.asarray(weights, dtype=np.float64)
+
+
+def lasso_weights(distances: Floats, consistency: Doubles) -> Doubles:
+    """LASSO with weights of 0 and above, its penalty chosen by 5-fold cross-validation of the squared error.
+
+    Where no type helps at all, all weights would be 0: types then count alike.
+    """
+    from sklearn.linear_model import LassoCV
+
+    model = LassoCV(cv=5, positive=True, alphas=30).fit(distances, -consistency)
+    weights = np.asarray(model.coef_, dtype=np.float64)
+    return weights if weights.any() else np.full(len(weights), 1 / len(weights))
+
+
+COMBINATIONS: Final[Mapping[str, Callable[[Floats, Doubles], Doubles]]] = {
+    "least_squares": least_squares_weights,
+    "lasso": lasso_weights,
+}

@@ -1,0 +1,255 @@
+"""A fitted system as a folder of plain files that ranks anywhere: what MLflow keeps, and what is served.
+
+`pack` gathers what a system needs to rank something new: the model (npz and JSON), the vectors of the collection, how
+a picture becomes vectors (families' settings and codebooks), and what drift is measured against. `unpack` makes a
+`Packed` of such a folder. Nothing is pickled. A system takes part by a module in `SERVERS`; one that has none is left
+out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pandas as pd
+from pydantic import TypeAdapter
+
+from mediarank import store
+from mediarank.base_models.pool import SVMPool
+from mediarank.features.bag_of_words import BagOfWords
+from mediarank.features.base import Extractor, LocalExtractor
+from mediarank.features.cache import FeatureCache
+from mediarank.features.codebook import Codebook
+from mediarank.features.matrix import build, fit
+from mediarank.features.registry import EXTRACTORS
+from mediarank.media.frames import FramesConfig
+from mediarank.media.limits import Limits
+from mediarank.media.looking import look
+from mediarank.ops.drift import version_summary
+from mediarank.types import DataError, FeatureMatrix, Floats, Roles
+
+Families = Mapping[str, Extractor | LocalExtractor]
+
+
+class Served(Protocol):
+    """A model that ranks.
+
+    method : of the system; features : the types that a query is described by; names : what is ranked
+    """
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def rank(self, queries: Mapping[str, Floats]) -> Floats:
+        """Scores (queries, names), higher is better. queries : feature type -> (queries, dimensions)"""
+
+
+class Server(Protocol):
+    """What a module in `SERVERS` offers.
+
+    One that builds on concept models also has `base_models(facts)`, the feature types whose models are packed, and its
+    `serve` is given them as `pools`.
+    """
+
+    def needs(self, facts: Mapping[str, Any]) -> tuple[str, ...]:
+        """The feature types that are packed with the model."""
+
+    def method(self, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+        """Which of the system's methods is served."""
+
+    def serve(
+        self, arrays: Mapping[str, Any], facts: Mapping[str, Any], matrices: Mapping[str, FeatureMatrix], **parts: Any
+    ) -> Served:
+        """The model, over the items of the matrices."""
+
+
+SERVERS: Final[Mapping[str, str]] = {
+    "annotation": "mediarank.systems.annotation_model",
+    "attributes": "mediarank.systems.attributes_serving",
+    "concepts": "mediarank.systems.concepts_serving",
+    "retrieval": "mediarank.systems.retrieval_serving",
+}
+
+
+def server(system: str) -> Server | None:
+    """The system's way to be served, if it has one."""
+    return import_module(SERVERS[system]) if system in SERVERS else None
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How an original becomes vectors: the families by name, and how working copies are made."""
+
+    families: Families
+    frames: FramesConfig
+    limits: Limits
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A packed model, opened.
+
+    items : item_id and sha256 of what the collection held when the model was fitted
+    """
+
+    system: str
+    served: Served
+    matrices: Mapping[str, FeatureMatrix]
+    families: Families
+    codebooks: Mapping[str, Codebook]
+    frames: FramesConfig
+    limits: Limits
+    items: pd.DataFrame
+
+    @cached_property
+    def extractors(self) -> dict[str, Extractor]:
+        """Families that can describe a picture at once, local ones with the codebook that was packed."""
+        return {
+            name: BagOfWords(family, self.codebooks[name]) if isinstance(family, LocalExtractor) else family
+            for name, family in self.families.items()
+        }
+
+    def vectors_of_items(self, items: Sequence[str]) -> dict[str, Floats]:
+        """Of items of the collection."""
+        unknown = [item for item in items if any(item not in matrix for matrix in self.matrices.values())]
+        if unknown:
+            raise DataError(f"{', '.join(unknown[:3])}: not in the collection that {self.system} was fitted on.")
+        return {name: matrix.rows(items) for name, matrix in self.matrices.items()}
+
+    def vectors_of_file(self, path: Path) -> dict[str, Floats]:
+        """Of a picture that the collection does not have, described just as the pipeline would."""
+        others = [name for name in self.served.features if self.extractors[name].modality != "image"]
+        if others:
+            raise DataError(f"{', '.join(others)}: not of pictures; bring the file into the collection instead.")
+        picture, _ = look(path, self.frames, self.limits)
+        return {name: self.extractors[name].extract(picture)[None] for name in self.served.features}
+
+    def describe(
+        self, frames: pd.DataFrame, sounds: pd.DataFrame, folder: Path, cache: FeatureCache
+    ) -> dict[str, FeatureMatrix]:
+        """Vectors of working copies, with the packed codebooks: nothing is fitted."""
+        nobody = Roles(pd.DataFrame({"item_id": [], "group_id": [], "role": [], "fold": []}))
+        return {
+            name: build(self.families[name], frames, sounds, folder, nobody, cache, self.codebooks.get(name))
+            for name in self.served.features
+        }
+
+
+def pack(data: Path, system: str, preparation: Preparation, cache: FeatureCache, target: Path) -> Packed:
+    """Gather the model of `data/systems/<system>` in a new folder; the model as it will be opened from there."""
+    found = server(system)
+    if found is None:
+        raise DataError(f"{system} can't be served; of the systems, {', '.join(SERVERS)} can.")
+    fitted = data / "systems" / system
+    facts = store.read_json(fitted / "model.json")
+    families = {name: preparation.families[name] for name in found.needs(facts)}
+    local = {name: family for name, family in families.items() if isinstance(family, LocalExtractor)}
+    codebooks = _codebooks(data, local, cache)
+    about = {
+        "system": system,
+        "families": {name: _plain_family(family) for name, family in families.items()},
+        "frames": TypeAdapter(FramesConfig).dump_python(preparation.frames, mode="json"),
+        "limits": TypeAdapter(Limits).dump_python(preparation.limits, mode="json"),
+    }
+    with store.atomic_folder(target) as folder:
+        for name in ("model.npz", "model.json"):
+            shutil.copyfile(fitted / name, folder / name)
+        for name in families:
+            shutil.copytree(data / "features" / name, folder / "features" / name, copy_function=shutil.copyfile)
+        for name in _built_on(found, facts):
+            for part in ("model.npz", "model.json"):
+                (folder / "base_models" / name).mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(data / "base_models" / name / part, folder / "base_models" / name / part)
+        store.write_arrays(folder / "codebooks.npz", codebooks)
+        store.write_json(folder / "about.json", about)
+        chosen = found.method(store.read_arrays(fitted / "model.npz"), facts)
+        store.write_json(folder / "summary.json", version_summary(data, system, chosen, list(families)))
+        values = store.read_table(data / "evaluation" / system / "per_query.parquet")
+        store.write_table(folder / "per_query.parquet", values[values["method"] == chosen].reset_index(drop=True))
+        manifest = store.read_manifest(data / "manifest/manifest.parquet").usable
+        store.write_table(folder / "items.parquet", manifest[["item_id", "sha256"]].reset_index(drop=True))
+    return unpack(target)
+
+
+def unpack(folder: Path) -> Packed:
+    about = store.read_json(folder / "about.json")
+    found = server(about["system"])
+    if found is None:
+        raise DataError(f"{folder} holds a model of {about['system']}, which this version of mediarank can't serve.")
+    families = {name: _family(settings) for name, settings in about["families"].items()}
+    arrays = store.read_arrays(folder / "codebooks.npz")
+    codebooks = {
+        name: Codebook(arrays[f"{name}.words"], arrays[f"{name}.scale"], arrays[f"{name}.spread"].item())
+        for name, family in families.items()
+        if isinstance(family, LocalExtractor)
+    }
+    matrices = {name: store.read_features(folder / "features" / name) for name in families}
+    model, facts = store.read_arrays(folder / "model.npz"), store.read_json(folder / "model.json")
+    pools = {name: _pool(folder / "base_models" / name) for name in _built_on(found, facts)}
+    return Packed(
+        about["system"],
+        found.serve(model, facts, matrices, **({"pools": pools} if pools else {})),
+        matrices,
+        families,
+        codebooks,
+        TypeAdapter(FramesConfig).validate_python(about["frames"]),
+        TypeAdapter(Limits).validate_python(about["limits"]),
+        store.read_table(folder / "items.parquet"),
+    )
+
+
+def best(scores: Floats, names: Sequence[str], queries: Sequence[str], count: int) -> pd.DataFrame:
+    """query, rank, name, score: the `count` best of each query, ties in the order of the names."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    rows = [
+        (query, rank, names[place], float(scores[k, place]))
+        for k, query in enumerate(queries)
+        for rank, place in enumerate(order[k].tolist(), start=1)
+    ]
+    return pd.DataFrame(rows, columns=["query", "rank", "name", "score"])
+
+
+def _built_on(found: Server, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(found.base_models(facts)) if hasattr(found, "base_models") else ()
+
+
+def _pool(folder: Path) -> SVMPool:
+    return SVMPool.from_arrays(store.read_arrays(folder / "model.npz"), store.read_json(folder / "model.json"))
+
+
+def _codebooks(data: Path, local: Mapping[str, LocalExtractor], cache: FeatureCache) -> dict[str, np.ndarray[Any, Any]]:
+    """As the features stage fitted them: from the cache, or fitted again on the same items, which gives the same."""
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    if not local:
+        return arrays
+    frames, sounds = (store.read_table(data / f"frames/{table}.parquet") for table in ("frames", "sounds"))
+    roles = store.read_roles(data / "splits/roles.parquet")
+    for name, family in local.items():
+        codebook = fit(family, frames, sounds, data / "frames/media", roles, cache)
+        arrays |= {
+            f"{name}.words": codebook.words,
+            f"{name}.scale": codebook.scale,
+            f"{name}.spread": np.array([codebook.spread]),
+        }
+    return arrays
+
+
+def _plain_family(family: Extractor | LocalExtractor) -> dict[str, Any]:
+    name = next(name for name, kind in EXTRACTORS.items() if kind is type(family))
+    return {"family": name, **TypeAdapter(type(family)).dump_python(family, mode="json")}
+
+
+def _family(settings: Mapping[str, Any]) -> Extractor | LocalExtractor:
+    fields = {key: value for key, value in settings.items() if key != "family"}
+    made: Extractor | LocalExtractor = TypeAdapter(EXTRACTORS[settings["family"]]).validate_python(fields)
+    return made

@@ -1,0 +1,74 @@
+"""`concepts` as a served model: how well every concept fits an item, from its vectors.
+
+The system's stage writes places among the test items; here a score is the plan's own, which puts items in the same
+order, whoever else is asked about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from mediarank.base_models.pool import SVMPool
+from mediarank.systems.concepts_model import ConceptsModel, concept_scores, score_items
+from mediarank.types import FeatureMatrix, Floats
+
+PREFERRED: Final = ("imbalanced_rankboost", "forward_cascade")
+"""The paper's own; of the methods that were fitted, the first of these is served, or else the first of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class ServedConcepts:
+    """The pools with one method's plans; `names` are the concepts."""
+
+    model: ConceptsModel
+    method: str
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        return tuple(self.model.pools)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.model.concepts
+
+    def rank(self, queries: Mapping[str, Floats]) -> Floats:
+        """Scores (queries, concepts), higher fits better. queries : feature type -> (queries, dimensions)"""
+        count = len(queries[self.features[0]])
+        ids = np.array([f"q{k:09d}" for k in range(count)])
+        matrices = {
+            kind: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), np.asarray(rows, np.float32))
+            for kind, rows in ((kind, queries[kind]) for kind in self.features)
+        }
+        found = score_items(self.model.pools, matrices, ids.tolist())
+        plans = self.model.plans[self.method]
+        scores = [plans[concept].score(concept_scores(self.model.pools, found, concept)) for concept in self.names]
+        return np.stack(scores, axis=1).astype(np.float32).reshape(count, len(self.names))
+
+
+def needs(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The feature types that an item must be described by."""
+    return tuple(facts["base_models"])
+
+
+def base_models(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """The feature types whose concept models are packed, too."""
+    return tuple(facts["base_models"])
+
+
+def method(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """Which of the fitted methods is served."""
+    return next((name for name in PREFERRED if name in facts["plans"]), next(iter(facts["plans"])))
+
+
+def serve(
+    arrays: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    matrices: Mapping[str, FeatureMatrix],
+    pools: Mapping[str, SVMPool],
+) -> ServedConcepts:
+    """The model; it needs no item of the collection."""
+    return ServedConcepts(ConceptsModel.from_arrays(pools, arrays, facts), method(arrays, facts))

@@ -1,0 +1,118 @@
+"""How well events are found, and how it is shown: `measure` and `section` of the system `events`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from mediarank.evaluation.blocks import Figure
+from mediarank.evaluation.figures import Line, heat_figure, line_figure
+from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
+from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
+from mediarank.evaluation.report import Section
+from mediarank.types import FeatureMatrix, Judgments, Labels
+
+METRIC_NAMES = {"ap": "mean average precision", "f1": "best F1"}
+
+
+def shown_events(labels: Labels) -> dict[str, frozenset[str]]:
+    """event -> the clips that show it, events in the order of their names"""
+    table = labels["events"]
+    table = table[table["relevant"].astype(bool)]
+    return {str(event): frozenset(clips) for event, clips in table.groupby("event", sort=True)["clip"]}
+
+
+def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    return measure_rankings(scores, _judgments(scores, labels), config)
+
+
+def section(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    thumbnail: Thumbnail,
+    results: int,
+    facts: Mapping[str, Any],
+) -> Section:
+    """Methods and rankings, then how fusions do as labels get fewer (figures 4, 5 and 2 of the paper)."""
+    shown = ranking_section(
+        "Events",
+        "In which clips does it happen?",
+        measured.summary,
+        measured.per_query,
+        measured.curves,
+        scores,
+        _judgments(scores, labels),
+        thumbnail,
+        depth=results,
+        intro=[
+            "Every event is a query against the test clips. Base classifiers look at motion, objects, scene and sound; "
+            "fusions learn how far to trust each, from clips that the classifiers have not seen and from those that "
+            "they were trained on."
+        ],
+    )
+    figures = facts.get("figures", {})
+    drawn = []
+    if figures:
+        by_ratio, by_iteration, scored = (pd.DataFrame(figures[name]) for name in ("figure4", "figure5", "figure2"))
+        best = best_method(measured.summary)
+        drawn = [_by_ratio(by_ratio, metric, best) for metric in METRIC_NAMES]
+        drawn += [_by_event(by_ratio, ratio) for ratio in sorted({by_ratio["ratio"].min(), by_ratio["ratio"].max()})]
+        drawn += [_by_iteration(by_iteration, figures["event"]), _scores(scored, figures["event"])]
+    return Section(shown.title, [*shown.blocks, *drawn], shown.question, shown.facts)
+
+
+def _by_ratio(table: pd.DataFrame, metric: str, best: str) -> Figure:
+    """Figure 4, as a mean over events; bands are means of the events' own."""
+    means = table[table["metric"] == metric].groupby(["method", "ratio"], sort=False)[["mean", "low", "high"]].mean()
+    lines = []
+    for method, rows in means.reset_index().groupby("method", sort=False):
+        rows = rows.sort_values("ratio")
+        lines.append(Line(str(method), *(rows[column].tolist() for column in ("ratio", "mean", "low", "high"))))
+    name = METRIC_NAMES[metric]
+    svg = line_figure(lines, "unseen clips a training clip, r", name, highlight=best)
+    alt = f"{name.capitalize()} of each fusion against the ratio of unseen to training clips, mean over events."
+    return Figure(f"Fewer labels: {name}", svg, alt, "Figure 4 of the paper: mean of the repeats, with 95 % bands.")
+
+
+def _by_event(table: pd.DataFrame, ratio: float) -> Figure:
+    """Figure 4 at one ratio: every event and fusion."""
+    rows = table[(table["metric"] == "ap") & (table["ratio"] == ratio)]
+    values = rows.pivot(index="event", columns="method", values="mean")[list(rows["method"].unique())]
+    alt = f"Average precision of each event and fusion with {ratio:.3g} unseen clips a training clip."
+    return Figure(
+        f"By event at r = {ratio:.3g}", heat_figure(values, full=True), alt, "Average precision, mean of the repeats."
+    )
+
+
+def _by_iteration(table: pd.DataFrame, event: str) -> Figure:
+    lines = [
+        Line(METRIC_NAMES[str(metric)], *(rows[c].tolist() for c in ("iteration", "mean", "low", "high")))
+        for metric, rows in table.groupby("metric", sort=False)
+    ]
+    svg = line_figure(lines, "iterations", "value")
+    alt = f"Average precision and best F1 of recycling for {event}, against the iterations of TrAdaBoost."
+    return Figure("Iterations", svg, alt, f"Figure 5 of the paper, for {event}: the first iteration only equalises.")
+
+
+def _scores(table: pd.DataFrame, event: str) -> Figure:
+    """Figure 2, of the first classifier."""
+    first = str(table["classifier"].iloc[0])
+    rows = table[table["classifier"] == first]
+    lines = [
+        Line(f"{part}, {'shown' if shown else 'not shown'}", curve["score"].tolist(), curve["share"].tolist())
+        for (part, shown), curve in rows.groupby(["part", "shown"], sort=False)
+    ]
+    svg = line_figure(lines, "probability", "share of the clips")
+    alt = f"How the {first} classifier's probabilities for {event} are distributed, on training and on test clips."
+    return Figure("Too good to be true", svg, alt, f"Figure 2 of the paper: {first} on {event}, before equalisation.")
+
+
+def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
+    first = next(iter(scores.values()))
+    candidates = set(first.names)
+    shown = shown_events(labels)
+    relevant = {event: dict.fromkeys(sorted(shown.get(event, frozenset()) & candidates), 1.0) for event in first.ids}
+    return Judgments(tuple(first.ids.tolist()), first.names, relevant)

@@ -1,0 +1,128 @@
+"""A cluster of separate processes, one of which is killed in the middle of the work: the same bytes as without it.
+
+A Dask scheduler and two workers on loopback describe pictures and train base models, as `MEDIARANK_CLUSTER` asks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mediarank import store
+from mediarank.base_models.svm import SVMConfig
+from mediarank.base_models.training import fit_pool
+from mediarank.features.hue import Hue
+from mediarank.features.matrix import build
+from mediarank.types import FeatureMatrix, Judgments
+
+COPIES = 8
+
+
+class Cluster:
+    """A scheduler and two workers, each a process of its own without a nanny that would start it again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = (folder / "cluster.log").open("w")
+        told = folder / "scheduler.json"
+        common = ["--scheduler-file", str(told)]
+        self.processes = [
+            self._start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)
+        ]
+        _wait_for(told.exists)
+        self.address = store.read_json(told)["address"]
+        alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
+        self.processes += [self._start("dask_worker", self.address, *alone, "--name", name) for name in ("one", "two")]
+        _wait_for(lambda: len(self.workers()) == 2)
+
+    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
+        return subprocess.Popen(command, stdout=self._log, stderr=self._log, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    def workers(self) -> dict[str, Any]:
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            found: dict[str, Any] = {w["name"]: w for w in client.scheduler_info(n_workers=-1)["workers"].values()}
+            return found
+
+    def end(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait(30)
+        self._log.close()
+
+
+def _wait_for(condition: Any, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    frames = store.read_table(fitted / "data/frames/frames.parquet")
+    more = [frames.assign(**{c: frames[c] + f"~{k}" for c in ("frame_id", "item_id")}) for k in range(COPIES)]
+    frames = pd.concat(more, ignore_index=True)
+    sounds = store.read_table(fitted / "data/frames/sounds.parquet")
+    roles = store.read_roles(fitted / "data/splits/roles.parquet")
+    roles.table["item_id"] += "~0"
+    family = Hue(words=8, items=4)
+
+    def describe() -> FeatureMatrix:
+        return build(family, frames, sounds, fitted / "data/frames/media", roles)
+
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    alone = describe()
+    victim, finished, killed_before_the_end = cluster.processes[1], threading.Event(), []
+
+    def kill() -> None:
+        """Once the worker is busy, for good: it neither finishes its task nor says goodbye."""
+        _wait_for(lambda: cluster.workers()["one"]["metrics"]["task_counts"].get("memory", 0) >= 1)
+        victim.kill()
+        killed_before_the_end.append(not finished.is_set())
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
+    shared = describe()
+    finished.set()
+    killer.join()
+    assert killed_before_the_end == [True]
+    assert victim.wait(30) == -9
+    assert list(cluster.workers()) == ["two"]
+    assert len(alone) == COPIES * 72
+    np.testing.assert_array_equal(shared.ids, alone.ids)
+    assert shared.values.tobytes() == alone.values.tobytes()
+
+    # The one that is left trains base models, to the byte as well.
+    ids = np.array([f"i{k:02d}" for k in range(60)])
+    matrix = FeatureMatrix(ids, alone.names, alone.values[: len(ids)])
+    judgments = Judgments(
+        ("odd", "third"), tuple(ids), {"odd": dict.fromkeys(ids[1::2], 1.0), "third": dict.fromkeys(ids[::3], 1.0)}
+    )
+    config = SVMConfig(penalties=(2.0,), widths=(1.0,))
+    there = fit_pool("hue", matrix, judgments, ids.tolist(), config).to_arrays()[0]
+    monkeypatch.delenv("MEDIARANK_CLUSTER")
+    here = fit_pool("hue", matrix, judgments, ids.tolist(), config).to_arrays()[0]
+    assert there.keys() == here.keys()
+    assert all(there[name].tobytes() == here[name].tobytes() for name in here)

@@ -1,0 +1,22 @@
+"""A served attributes model gives the scores that the system gave."""
+
+from __future__ import annotations
+
+import numpy as np
+from test_attributes import CONFIG, collection
+
+from mediarank.systems import attributes, attributes_serving
+
+
+def test_scores_are_those_of_the_stage() -> None:
+    given = collection()
+    outcome = attributes.run(given, CONFIG)
+    served = attributes_serving.serve(outcome.arrays, outcome.facts, {})
+    recorded = outcome.scores[served.method]
+    assert served.method == attributes_serving.method(outcome.arrays, outcome.facts)
+    assert set(served.features) == set(attributes_serving.needs(outcome.facts)) <= set(given.features)
+    assert list(served.names) == recorded.ids.tolist(), "the stage writes a row an attribute, serving a column"
+    asked = {name: given.features[name].rows(recorded.names) for name in served.features}
+    np.testing.assert_allclose(served.rank(asked), recorded.values.T, rtol=1e-5, atol=1e-5)
+    alone = {name: rows[:1] for name, rows in asked.items()}
+    np.testing.assert_allclose(served.rank(alone)[0], recorded.values.T[0], rtol=1e-5, atol=1e-5)

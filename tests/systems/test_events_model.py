@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from made_clips import inputs
+
+from mediarank.base_models.clip_svm import ClipSVMConfig
+from mediarank.systems import events
+from mediarank.systems.events import EventsConfig
+from mediarank.systems.events_model import EventsModel
+
+QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
+CONFIG = EventsConfig(base_models=("gist_frames",), svm=QUICK, repeats=0)
+
+
+def test_a_model_that_was_kept_ranks_as_before() -> None:
+    parts = events.prepare(inputs(), CONFIG)
+    model, _ = events.fit(parts, CONFIG)
+    arrays, facts = model.to_arrays()
+    again = EventsModel.from_arrays(arrays, json.loads(json.dumps(facts)))
+    plain, kept = (m.rank(parts.matrices, parts.test) for m in (model, again))
+    assert list(plain) == list(kept)
+    for method, matrix in plain.items():
+        np.testing.assert_array_equal(matrix.values, kept[method].values)
+
+
+def test_a_fused_score_is_the_weighted_sum_of_the_classifiers() -> None:
+    parts = events.prepare(inputs(), CONFIG)
+    model, scores = events.fit(parts, CONFIG)
+    ranked = model.rank(parts.matrices, parts.test)
+    for e, event in enumerate(model.events):
+        weights = model.weights["recycling"][e]
+        expected = scores[event].test @ weights[:-1] + weights[-1]
+        np.testing.assert_allclose(ranked["recycling"].values[e], expected, rtol=1e-5)
+        for column, name in enumerate(parts.matrices):
+            np.testing.assert_allclose(ranked[name].values[e], scores[event].test[:, column], rtol=1e-6)

@@ -1,0 +1,152 @@
+"""The image's steps without a container engine: what the Dockerfile runs is run here, in a clean environment."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+
+def clean(folder: Path, *command: str, path: str = "/usr/local/bin:/usr/bin:/bin") -> subprocess.CompletedProcess[str]:
+    """Run a command with nothing of this environment but the way to an index."""
+    python = Path(sys.executable).resolve().parent
+    kept = {
+        k: v for k, v in os.environ.items() if k.startswith(("PIP_", "UV_", "SSL_")) or k.lower().endswith("_proxy")
+    }
+    variables = {**kept, "PATH": f"{path}:{python}", "HOME": str(folder)}
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+
+
+def steps() -> list[list[str]]:
+    return [shlex.split(line.removeprefix("RUN ")) for line in DOCKERFILE.splitlines() if line.startswith("RUN ")]
+
+
+def test_every_step_is_one_script_of_this_repository() -> None:
+    assert steps()
+    for step in steps():
+        script = ROOT / "docker" / Path(step[0]).name
+        assert os.access(script, os.X_OK), step
+        assert not {"&&", "||", ";", "|"} & set(step), "the rest belongs into the script"
+        assert script.read_text().startswith("#!/bin/sh\n# "), "says what it is for"
+
+
+def test_what_the_steps_need_is_copied_before_them() -> None:
+    """A script that is not in the image yet can't be run, and one that changes often must not come early."""
+    here: set[str] = set()
+    for line in DOCKERFILE.splitlines():
+        if line.startswith("FROM "):
+            here = {"everything"} if line.split()[1] == "base" else set()
+        elif line.startswith("COPY ") and "--from" not in line:
+            here |= {"everything"} if line.endswith(" . .") else {Path(word).name for word in line.split()[1:-1]}
+        elif line.startswith("RUN "):
+            assert Path(line.split()[1]).name in here or "everything" in here, line
+
+
+def test_both_targets_run_as_the_user_and_say_how_they_are() -> None:
+    parts = re.split(r"^FROM .* AS ", DOCKERFILE, flags=re.MULTILINE)
+    stages = {part.split("\n", 1)[0]: part for part in parts[1:]}
+    assert list(stages) == ["packages", "base", "pipeline", "serve"]
+    assert "\nUSER mediarank\n" in stages["base"]
+    assert "USER" not in stages["pipeline"] + stages["serve"], "nothing goes back to root"
+    assert "HEALTHCHECK" in stages["serve"]
+    for name in ("pipeline", "serve"):
+        command = yaml.safe_load(re.findall(r"^CMD (.*)$", stages[name], flags=re.MULTILINE)[0])
+        assert (ROOT / command[-1]).exists()
+
+
+def test_system_packages_are_asked_for_once_and_leave_no_lists(tmp_path: Path) -> None:
+    fake = tmp_path / "bin"
+    fake.mkdir()
+    for program in ("apt-get", "rm", "useradd", "install"):
+        (fake / program).write_text(f'#!/bin/sh\necho {program} "$@" >> {tmp_path}/called\n')
+        (fake / program).chmod(0o755)
+    for script in ("system-packages.sh", "user.sh"):
+        done = clean(tmp_path, str(ROOT / "docker" / script), path=f"{fake}:/usr/bin:/bin")
+        assert done.returncode == 0, done.stderr
+    called = (tmp_path / "called").read_text().splitlines()
+    assert called[0] == "apt-get update"
+    assert "--no-install-recommends" in called[1]
+    assert {"git", "libgomp1"} <= set(called[1].split())
+    assert called[2].startswith("rm -rf /var/lib/apt/lists/")
+    assert "--uid 1000 mediarank" in called[3], "a fixed id, so that volumes fit from image to image"
+    assert "--owner mediarank" in called[4]
+
+
+@pytest.mark.slow
+def test_environment_and_project_are_installed_compiled(tmp_path: Path) -> None:
+    """With a short lock: the whole one takes minutes, and `make env` installs it the same way."""
+    project = tmp_path / "project"
+    for name in ("docker", "src", "flows", "pyproject.toml", "README.md"):
+        source = ROOT / name
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        shutil.copytree(source, project / name, ignore=ignored) if source.is_dir() else shutil.copy(source, project)
+    short = [
+        line
+        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        if re.match(r"(setuptools|tzlocal|uv)==", line)
+    ]
+    assert len(short) == 3
+    (project / "requirements.lock").write_text("\n".join(short) + "\n")
+    target = tmp_path / "environment"
+    for script in ("python-packages.sh", "project.sh"):
+        done = clean(tmp_path, str(project / "docker" / script), str(target))
+        assert done.returncode == 0, done.stdout + done.stderr
+    done = clean(tmp_path, str(target / "bin/python"), "-c", "import tzlocal, mediarank; print(mediarank.__file__)")
+    assert done.stdout.strip() == str(project / "src/mediarank/__init__.py"), done.stderr
+    compiled = {path.parent.parent.name for path in target.rglob("*.pyc")}
+    assert "tzlocal" in compiled
+    assert list((project / "src/mediarank/ops/__pycache__").glob("run.*.pyc"))
+    assert list((project / "flows/__pycache__").glob("pipeline.*.pyc"))
+    assert (project / ".git").is_dir(), "DVC finds its project by it"
+    assert not (tmp_path / ".cache").exists(), "no layer holds a cache"
+
+
+def test_health_checks(tmp_path: Path) -> None:
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200 if self.path == "/api/health" else 404)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Silence."""
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        check = [sys.executable, str(ROOT / "docker/healthy.py")]
+        variables = os.environ | {"PREFECT_API_URL": f"{address}/api"}
+        assert subprocess.run(check, env=variables, check=False).returncode == 0
+        assert subprocess.run([*check, f"{address}/api/health"], check=False).returncode == 0
+        assert subprocess.run([*check, f"{address}/no"], capture_output=True, check=False).returncode == 1
+        server.shutdown()
+    assert subprocess.run([*check, f"{address}/api/health"], capture_output=True, check=False).returncode == 1
+
+
+def test_compose_publishes_on_loopback_only_and_waits_for_health() -> None:
+    services = COMPOSE["services"]
+    published = [port for service in services.values() for port in service.get("ports", ())]
+    assert published
+    assert all(port.startswith("127.0.0.1:") for port in published)
+    for service in services.values():
+        wanted = service.get("depends_on", {})
+        for name in wanted:
+            condition = wanted[name]["condition"] if isinstance(wanted, dict) else ""
+            assert "healthcheck" in services[name] or condition != "service_healthy"
+    mounted = [v.split(":")[0] for s in services.values() for v in s.get("volumes", ())]
+    assert all(name in COMPOSE["volumes"] or (ROOT / name).exists() for name in mounted)
+    for service in services.values():
+        for word in str(service.get("command", "")).split():
+            assert not word.startswith("docker/") or (ROOT / word).exists()
