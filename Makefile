@@ -1,6 +1,6 @@
 # Everything sets itself up: Python 3.11 or newer, git and make are enough.
 .DEFAULT_GOAL := help
-.PHONY: help env run test check bench up down lock
+.PHONY: help env run test drills check bench up down lock
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,8 +28,11 @@ run: env ## generate the demo collection, run the pipeline, record it, print the
 	$(BIN)/mediarank track
 	$(BIN)/mediarank results
 
-test: env ## all tests
-	$(BIN)/python -m pytest
+test: env ## the tests, but for drills
+	$(BIN)/python -m pytest -m "not slow"
+
+drills: env ## the tests that take minutes: real servers, killed processes, whole runs
+	$(BIN)/python -m pytest -m slow
 
 check: env ## ruff and mypy
 	$(BIN)/ruff check .

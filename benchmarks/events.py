@@ -58,12 +58,10 @@ def main() -> None:
     made = claims("made-up scores", events, options.repeats)
     report |= {"ap": made["ap"], "f1": made["f1"], "ratios": made["ratios"], "made": made}
     if options.clips:
-        found = clips(
-            f"{options.clips} clips of the demo", events_data.demo(options.clips, options.cache, options.seed), options
-        )
+        found = clips("demo", events_data.demo(options.clips, options.cache, options.seed), options)
         report |= {"ap": found["ap"], "f1": found["f1"], "clips": found}
     if options.data:
-        report["data"] = clips(str(options.data.name), events_data.folder(options.data, options.cache), options)
+        report["data"] = clips(options.data.name, events_data.folder(options.data, options.cache), options)
     print(json.dumps(report))
 
 
@@ -84,7 +82,7 @@ def clips(title: str, inputs: Inputs, options: argparse.Namespace) -> dict[str, 
     found |= {"single": single, "refitted": refitted(model, parts)}
     print(f"base classifiers refitted on base and rank: {rounded(found['refitted'])}")
     if options.out:
-        write_figures(options.out, scores, tuple(parts.matrices), options.repeats)
+        write_figures(options.out / title, scores, tuple(parts.matrices), options.repeats)
     return found
 
 

@@ -22,7 +22,7 @@ from mediarank.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(1200)  # a whole run is set up within the first test
-SMALL = {"images": 96, "clips": 12, "seed": 3}
+SMALL = {"images": 96, "clips": 64, "seed": 3}
 IMAGE_FEATURES = ("lab_histogram", "hog")
 FEATURES = (*IMAGE_FEATURES, "gist_frames", "motion", "sound")
 
@@ -183,7 +183,7 @@ def test_a_wrong_collection_stops_the_run_with_an_explanation(project: Path) -> 
     assert "Running stage 'frames'" not in message
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_the_flow_on_two_processes_gives_the_same_bytes(project: Path, tmp_path: Path) -> None:
     other = fresh_project(tmp_path / "other")
     printed = call(other, sys.executable, "flows/pipeline.py", jobs=2)

@@ -60,12 +60,13 @@ def fan_out_iter(
 def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
     """Chunk by chunk here, until what is left is worth the start of other processes, or a cluster is named."""
     cluster, workers = os.environ.get("MEDIARANK_CLUSTER", ""), jobs()
-    done, started = 0, time.monotonic()
+    done = 0
     while not cluster and done < len(chunks):
+        started = time.monotonic()
         yield _run_chunk(function, chunks[done])
         done += 1
-        left = (time.monotonic() - started) / done * (len(chunks) - done)
-        if left * (1 - 1 / workers) > START_UP:
+        left = (time.monotonic() - started) * (len(chunks) - done)
+        if done > 1 and left * (1 - 1 / workers) > START_UP:  # the first chunk also loads what the others find loaded
             break
     if done == len(chunks):
         return

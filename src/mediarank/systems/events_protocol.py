@@ -3,14 +3,16 @@
 In each of 100 repeats the base models' training clips are drawn with replacement and a subset of the unseen clips
 without, n_T = r·n_S of them; every fusion learns from the same draws and ranks the same test clips. Repeats are
 learned side by side, a block of them at a time so that a block stays in the processor's cache, and blocks are shared
-among threads. Then the figures: 2 (held-in and unseen scores), 4 (AP and best F1 by r) and 5 (by iteration).
+among threads; events go to the machines of a cluster, if there is one. Then the figures: 2 (held-in and unseen scores),
+4 (AP and best F1 by r) and 5 (by iteration).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,7 @@ import pandas as pd
 
 from mediarank.evaluation.metrics import measure
 from mediarank.evaluation.ranks import Relevance, rank_relevant
+from mediarank.fanout import fan_out
 from mediarank.learners.fusion import Fusion
 from mediarank.learners.fusions import FUSIONS, fusion
 from mediarank.learners.recycling import Recycling
@@ -141,20 +144,27 @@ def run_protocol(
     """Section 3: every method on every event at every ratio, `repeats` times."""
     if not events:
         raise DataError("There is no event with base scores to measure on.")
-    values = np.empty((len(METRICS), len(methods), len(events), len(ratios), repeats))
-    for e, event in enumerate(events.values()):
-        draws = [draw(event, ratio, repeats, np.random.default_rng([seed, e, r])) for r, ratio in enumerate(ratios)]
-        fused = np.empty((len(methods), len(ratios), repeats, len(event.test_y)), np.float32)
+    one = partial(_one_event, methods=methods, ratios=ratios, repeats=repeats, seed=seed)
+    values = fan_out(one, list(enumerate(events.values())), "repeats of events", batch=1)
+    return ProtocolResult(tuple(methods), tuple(events), tuple(ratios), np.stack(values, axis=2))
 
-        def fuse(task: tuple[int, int, int], event: EventScores = event, draws: Any = draws, out: Any = fused) -> None:
-            m, r, start = task
-            rows = slice(start, start + BLOCK)
-            out[m, r, rows] = learn(methods[m], event, draws[r].part(rows)).predict(event.test)
 
-        run_all(fuse, [(m, r, s) for m in range(len(methods)) for r in range(len(ratios)) for s in _starts(repeats)])
-        for k, found in enumerate(measured(fused.reshape(-1, len(event.test_y)), event.test_y)):
-            values[k, :, e] = found.reshape(len(methods), len(ratios), repeats)
-    return ProtocolResult(tuple(methods), tuple(events), tuple(ratios), values)
+def _one_event(
+    numbered: tuple[int, EventScores], methods: Sequence[str], ratios: Sequence[float], repeats: int, seed: int
+) -> Doubles:
+    """(metrics, methods, ratios, repeats)"""
+    number, event = numbered
+    draws = [draw(event, ratio, repeats, np.random.default_rng([seed, number, r])) for r, ratio in enumerate(ratios)]
+    fused = np.empty((len(methods), len(ratios), repeats, len(event.test_y)), np.float32)
+
+    def fuse(task: tuple[int, int, int]) -> None:
+        m, r, start = task
+        rows = slice(start, start + BLOCK)
+        fused[m, r, rows] = learn(methods[m], event, draws[r].part(rows)).predict(event.test)
+
+    run_all(fuse, [(m, r, s) for m in range(len(methods)) for r in range(len(ratios)) for s in _starts(repeats)])
+    found = measured(fused.reshape(-1, len(event.test_y)), event.test_y)
+    return np.stack([values.reshape(len(methods), len(ratios), repeats) for values in found])
 
 
 def measured(scores: npt.NDArray[np.float32], relevant: Marks) -> list[Doubles]:
