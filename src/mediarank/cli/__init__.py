@@ -6,6 +6,7 @@ Imports are inside the commands, so that each pays for its own only.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
@@ -18,13 +19,15 @@ from mediarank.cli import (  # noqa: F401 - their commands
     versions,
 )
 from mediarank.cli.app import app
+from mediarank.ops.steady import steady_sources
 from mediarank.types import MediarankError
 
 
 def main() -> None:
     """Run a command; what we can explain is one message, without a traceback, and exit code 1."""
     try:
-        app()
+        with steady_sources(Path.cwd()):
+            app()
     except MediarankError as error:
         print(f"mediarank: {error}", file=sys.stderr)
         raise SystemExit(1) from None

@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mediarank.ops.dvc_lock import mend_dvc_lock
+
 PLAN = "dvc.yaml"
 LOCK = "dvc.lock"
 
@@ -77,6 +79,7 @@ def read_plan(root: Path) -> Plan:
     from dvc.repo.reproduce import get_active_graph, plan_repro
 
     root = root.resolve()
+    mend_dvc_lock(root)
     try:
         if not (root / PLAN).exists():
             raise DvcException(f"there is no {PLAN}; run this in the project's folder")
