@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument(
         "--pairs", type=int, nargs="+", default=[500], help="a training image; of several, one is chosen"
     )
+    parser.add_argument("--rounds", type=int, nargs="+", default=[400], help="of RankBoost; of several, one is chosen")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--speed-pairs", type=int, default=2_000_000, help="of the speed part")
     options = parser.parse_args()
@@ -66,7 +67,12 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
     tables = {}
     for name in options.sets:
         config = AnnotationConfig(
-            tuple(SETS[name]), SETS[name], tuple(options.methods), pairs=tuple(options.pairs), seed=options.seed
+            tuple(SETS[name]),
+            SETS[name],
+            tuple(options.methods),
+            pairs=tuple(options.pairs),
+            rounds=tuple(options.rounds),
+            seed=options.seed,
         )
         split = Split(describe(options.data, options.cache, SETS[name]), config.features)
         tables[name] = table_of(name, split, config, options.repeats)

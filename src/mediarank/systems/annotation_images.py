@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from mediarank.similarity.rank_levels import Levels, levels_of, rank_thresholds
 from mediarank.types import Floats, NotApplicable
 
 Positions = npt.NDArray[np.intp]
+BLOCK: Final = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,13 @@ class Labelled:
 
     def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
         """Of some queries, by their place among `asked`, to all images; −inf to themselves."""
-        if isinstance(ranker, BoostedOrder):
-            found = ranker.of_levels(np.ascontiguousarray(self.levels[:, rows]))
-        else:
-            found = ranker.similarity(self.stack[:, rows])
+        found = np.empty((len(rows), len(self.keywords)), dtype=np.float32)
+        for start in range(0, len(rows), BLOCK):
+            block = slice(start, start + BLOCK)  # a copy of some rows: of all of them it would be gigabytes
+            if isinstance(ranker, BoostedOrder):
+                found[block] = ranker.of_levels(self.levels[:, rows[block]])
+            else:
+                found[block] = ranker.similarity(self.stack[:, rows[block]])
         found[np.arange(len(rows)), self.asked[rows]] = -np.inf
         return found
 
