@@ -29,7 +29,7 @@ run: env ## generate the demo collection, run the pipeline, record it, print the
 	$(BIN)/mediarank results
 
 test: env ## the tests, but for drills
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 drills: env ## the tests that take minutes: real servers, killed processes, whole runs
 	$(BIN)/python -m pytest -m slow

@@ -100,10 +100,21 @@ def test_the_kernel_as_plain_python(rule: int) -> None:
     rows, y, _ = triplets(5, 15, np.ones(3))
     results = []
     for kernel in (_learn, _learn.py_func):
-        weights, covariance = np.zeros(3), np.eye(3)
-        kernel(rows, y.astype(np.float32), rule, 0.5, 0.7, weights, covariance)
-        results.append(np.concatenate([weights, covariance.ravel()]))
+        weights, covariance, drift = np.zeros(3), np.eye(3), np.zeros(3)
+        kernel(rows, y.astype(np.float32), rule, 0.5, 0.7, 0, weights, covariance, drift)
+        results.append(np.concatenate([weights, covariance.ravel(), drift]))
     assert results[0] == pytest.approx(results[1])
+
+
+@pytest.mark.parametrize("make", [AROW, SCW])
+def test_the_average_is_the_mean_of_all_weights(make: type[AROW] | type[SCW]) -> None:
+    rows, y, _ = triplets(2, 40, np.ones(3))
+    ranker, steps = make(averaged=True), []
+    for row, sign in zip(rows, y, strict=True):
+        ranker.partial_fit(row[None], [sign])
+        steps.append(ranker.weights_.copy())
+    assert ranker.ranking_weights == pytest.approx(np.mean(steps, axis=0), rel=1e-5)
+    assert make(averaged=True).fit(rows, y).ranking_weights == pytest.approx(ranker.ranking_weights)
 
 
 def test_parameters_are_checked() -> None:
