@@ -12,10 +12,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 import joblib
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from mediarank.types import ConfigError
 
@@ -87,8 +88,14 @@ def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any
     import cv2
 
     cv2.setNumThreads(1)
-    with threadpool_limits(1):
+    with _thread_pools(len(sys.modules)).limit(limits=1):
         return [function(item) for item in chunk]
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> Any:
+    """The libraries with threads of their own. To find them takes longer than many a chunk: only after new imports."""
+    return ThreadpoolController()
 
 
 def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
