@@ -23,7 +23,7 @@ from mediarank.systems.registry import SYSTEMS
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(1200)  # a whole run is set up within the first test
 SMALL = {"images": 96, "clips": 64, "seed": 3}
-IMAGE_FEATURES = ("lab_histogram", "hog")
+IMAGE_FEATURES = ("lab_thirds", "hog")
 FEATURES = (*IMAGE_FEATURES, "gist_frames", "motion", "sound")
 
 
