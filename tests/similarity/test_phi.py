@@ -36,8 +36,9 @@ def plain(query: np.ndarray, row: np.ndarray) -> list[float]:
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32 - 1))
 def test_equals_the_plain_formulas(dimensions: int, count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    query = rng.normal(size=dimensions).astype(np.float32)
-    rows = rng.normal(size=(count, dimensions)).astype(np.float32)
+    # away from 0, where the cosine is kept from dividing by nothing
+    values = rng.uniform(0.1, 2, (count + 1, dimensions)) * rng.choice([-1, 1], (count + 1, dimensions))
+    query, rows = values[0].astype(np.float32), values[1:].astype(np.float32)
     rows[0] = query
     expected = np.array([plain(query, row) for row in rows])
     assert phi(query, rows) == pytest.approx(expected, rel=1e-4, abs=1e-4)
