@@ -3,8 +3,8 @@
     source -> sides@left, sides@right -> join -> report
 
 Its stages are real processes. Files outside DVC's sight tell them how to behave: `broken` names stages that fail,
-`hold` a stage that waits until it is killed, `meet` makes both sides wait for each other, which only two processes
-that run at the same time survive.
+`hold` a stage that waits until it is killed, `pause` one that waits until that file is gone, `meet` makes both sides
+wait for each other, which only two processes that run at the same time survive.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ if (here / "hold").exists() and name == (here / "hold").read_text():
     (here / "pids.part").write_text(f"{os.getpid()} {grandchild.pid}")
     (here / "pids.part").rename(here / "pids")
     time.sleep(600)
+if (here / "pause").exists() and name == (here / "pause").read_text():
+    (here / f"{name}.here").touch()
+    while (here / "pause").exists():
+        time.sleep(0.05)
 if (here / "meet").exists() and name in ("left", "right"):
     (here / f"{name}.here").touch()
     other = here / ("right.here" if name == "left" else "left.here")
