@@ -17,18 +17,17 @@ def made_pairs(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Levels of better and worse images among 4500: ranks at random, but up to a third of the better ones are near."""
     rng = np.random.default_rng(seed)
     level_of_rank = np.searchsorted(rank_thresholds(IMAGES), np.arange(1, IMAGES + 1)).astype(np.uint8)
-    better, worse = np.empty((count, FEATURES), np.uint8), np.empty((count, FEATURES), np.uint8)
+    better, worse = np.empty((FEATURES, count), np.uint8), np.empty((FEATURES, count), np.uint8)
     for k, near in enumerate(np.linspace(0.03, 0.3, FEATURES)):
         reach = np.where(rng.random(count, dtype=np.float32) < near, IMAGES // 10, IMAGES)
-        better[:, k] = level_of_rank[(reach * rng.random(count, dtype=np.float32)).astype(np.int64)]
-        worse[:, k] = level_of_rank[(IMAGES * rng.random(count, dtype=np.float32)).astype(np.int64)]
+        better[k] = level_of_rank[(reach * rng.random(count, dtype=np.float32)).astype(np.int64)]
+        worse[k] = level_of_rank[(IMAGES * rng.random(count, dtype=np.float32)).astype(np.int64)]
     return better, worse
 
 
 def numpy_rankboost(better: np.ndarray, worse: np.ndarray, rounds: int) -> np.ndarray:
     """Algorithm 1 with numpy alone: potentials by weighted counts, all thresholds by cumulative sums; returns α."""
-    d = np.full(len(better), 1 / len(better))
-    better, worse = np.ascontiguousarray(better.T), np.ascontiguousarray(worse.T)
+    d = np.full(better.shape[1], 1 / better.shape[1])
     weights = []
     for _ in range(rounds):
         potentials = [
@@ -46,7 +45,7 @@ def numpy_rankboost(better: np.ndarray, worse: np.ndarray, rounds: int) -> np.nd
 def boosting(pairs: int, rounds: int = 60, repeats: int = 2) -> dict[str, Any]:
     """Seconds a round of both; the time to count all pairs once is shared among the rounds."""
     better, worse = made_pairs(pairs)
-    PairRankBoost(1).fit(better[:1000], worse[:1000], np.ones(1000))  # compiles
+    PairRankBoost(1).fit(better[:, :1000], worse[:, :1000], np.ones(1000))  # compiles
     ours, theirs = [], []
     for _ in range(repeats):
         started = time.perf_counter()

@@ -34,10 +34,11 @@ from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
 from mediarank.features.matrix import build
 from mediarank.features.sift import Sift
+from mediarank.labels import Labels
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.remembered import Job, working_copies
-from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+from mediarank.types import DataError, FeatureMatrix, Roles
 
 BANDS = "3x1."
 """How the columns of the three horizontal bands begin; those of the whole picture have no prefix."""

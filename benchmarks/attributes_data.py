@@ -28,11 +28,12 @@ from mediarank.features.gist import Gist
 from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.lbp import Lbp
+from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside
 from mediarank.systems.attributes import KernelChoice
-from mediarank.types import FeatureMatrix, Floats, Labels, Roles
+from mediarank.types import FeatureMatrix, Floats, Roles
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,12 @@ from mediarank.features.granularity import Granularity
 from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.lbp import Lbp
+from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside
 from mediarank.stages.splits import SplitsConfig, assign_roles
-from mediarank.types import DataError, FeatureMatrix, Floats, Judgments, Labels, Roles
+from mediarank.types import DataError, FeatureMatrix, Floats, Judgments, Roles
 
 LONGEST_SIDE = 320
 GRANULARITIES: tuple[Granularity, ...] = ("global", "centre", "2x2", "3x3", "thirds")

@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from mediarank import store
-from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+from mediarank.labels import Labels
+from mediarank.types import DataError, FeatureMatrix, Roles
 
 
 def digest(path: Path) -> str:

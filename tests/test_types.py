@@ -6,18 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediarank.types import (
-    LABEL_ITEMS,
-    LABEL_KEYS,
-    LABEL_TABLES,
-    MANIFEST_COLUMNS,
-    DataError,
-    FeatureMatrix,
-    Judgments,
-    Labels,
-    Manifest,
-    Roles,
-)
+from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, Labels
+from mediarank.types import MANIFEST_COLUMNS, DataError, FeatureMatrix, Judgments, Manifest, Roles
 
 
 def manifest_row(item: str, **changes: object) -> dict[str, object]:

@@ -13,11 +13,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 
+from mediarank import config, store
+from mediarank.features.cache import FeatureCache
 from mediarank.ops.environment import quiet_environment
+from mediarank.ops.serving import Preparation, pack
+from mediarank.ops.trial import TOLERANCE, difference
 from mediarank.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[1]
@@ -125,6 +130,25 @@ def test_results_and_report_are_there(project: Path) -> None:
     printed = call(project, sys.executable, "-m", "mediarank", "results")
     assert "uni_con" in printed
     assert "data/report/report.html" in printed
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_packed_model_ranks_as_its_stage_did(project: Path, tmp_path: Path, name: str) -> None:
+    params = config.load(project / "params.yaml")
+    preparation = Preparation(params.features, params.frames, params.manifest.limits)
+    packed = pack(
+        project / "data", name, preparation, FeatureCache(project / ".mediarank/cache/features"), tmp_path / "p"
+    )
+    recorded = store.read_features(project / "data/systems" / name / "scores" / packed.served.method)
+    upright = set(recorded.names) <= set(packed.served.names)
+    asked, ranked = (recorded.ids, recorded.names) if upright else (recorded.names, recorded.ids)
+    columns = [packed.served.names.index(candidate) for candidate in ranked]
+    found = packed.rank_items(list(map(str, asked)))[:, columns]
+    assert difference(np.asarray(recorded.values), found if upright else found.T) <= TOLERANCE
+    # A file from outside is described as the pipeline describes it, clips with all their frames and their sound.
+    item = str(asked[0])
+    outside, inside = packed.rank_file(project / "data/raw/media" / item), packed.rank_items([item])
+    np.testing.assert_allclose(outside, inside, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize(

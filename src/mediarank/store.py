@@ -23,17 +23,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mediarank.types import (
-    LABEL_TABLES,
-    OPTIONAL_COLUMNS,
-    RELATIONS,
-    DataError,
-    FeatureMatrix,
-    Floats,
-    Labels,
-    Manifest,
-    Roles,
-)
+from mediarank.labels import LABEL_TABLES, OPTIONAL_COLUMNS, RELATIONS, Labels
+from mediarank.types import DataError, FeatureMatrix, Floats, Manifest, Roles
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from mediarank import store
 from mediarank.collections import demo
 from mediarank.collections.demo import ATTRIBUTES, CLASSES, CONCEPTS, DAMAGED, EVENTS, MISSING, DemoConfig
 from mediarank.collections.demo.plan import FPS, plan_clips, plan_images
-from mediarank.types import Labels
+from mediarank.labels import Labels
 
 SMALL = DemoConfig(images=40, clips=10, copies=2)
 TINY = DemoConfig(images=8, clips=8, copies=1)

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediarank.collections.listing import Listing, escaped, require_safe
-from mediarank.types import DataError, Labels
+from mediarank.labels import Labels
+from mediarank.types import DataError
 
 
 @pytest.mark.parametrize("item", ["../a.jpg", "/a.jpg", "a/../../b.jpg", "", "a\\b.jpg", "a\nb.jpg", "caf\udce9.jpg"])

@@ -14,16 +14,16 @@ from mediarank.types import DataError
 
 def pairs(seed: int, count: int = 80, features: int = 3, levels: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    better = rng.integers(0, levels, (count, features)) * (rng.random((count, features)) < 0.8)
-    worse = rng.integers(0, levels, (count, features))
+    better = rng.integers(0, levels, (features, count)) * (rng.random((features, count)) < 0.8)
+    worse = rng.integers(0, levels, (features, count))
     return better.astype(np.uint8), worse.astype(np.uint8), rng.random(count) + 0.01
 
 
 def ranked(model: PairRankBoost, levels: np.ndarray) -> np.ndarray:
     """H by its definition: the weak rankers' sum."""
-    h = np.zeros(len(levels))
+    h = np.zeros(levels.shape[1])
     for k, level, alpha in zip(model.features_, model.levels_, model.weights_, strict=True):
-        h += alpha * (levels[:, k] <= level)
+        h += alpha * (levels[k] <= level)
     return h
 
 
@@ -32,14 +32,14 @@ def oracle(better: np.ndarray, worse: np.ndarray, w: np.ndarray, rounds: int) ->
     d, found = w / w.sum(), []
     for _ in range(rounds):
         best = (0.0, 0, 0)
-        for k in range(better.shape[1]):
+        for k in range(len(better)):
             for level in range(int(max(better.max(), worse.max())) + 1):
-                r = float(np.sum(d * ((better[:, k] <= level) * 1.0 - (worse[:, k] <= level))))
+                r = float(np.sum(d * ((better[k] <= level) * 1.0 - (worse[k] <= level))))
                 if abs(r) > abs(best[0]) + 1e-12:
                     best = (r, k, level)
         r, k, level = best
         alpha = 0.5 * np.log((1 + r) / (1 - r))
-        d = d * np.exp(alpha * ((worse[:, k] <= level) * 1.0 - (better[:, k] <= level)))
+        d = d * np.exp(alpha * ((worse[k] <= level) * 1.0 - (better[k] <= level)))
         d /= d.sum()
         found.append((k, level, alpha))
     return found
@@ -72,8 +72,8 @@ def test_the_exact_step_falls_no_slower_in_its_first_round() -> None:
 
 def test_finds_the_feature_that_tells() -> None:
     rng = np.random.default_rng(3)
-    better, worse = rng.integers(0, 9, (2, 300, 4)).astype(np.uint8)
-    better[:, 2], worse[:, 2] = rng.integers(0, 4, 300), rng.integers(4, 9, 300)
+    better, worse = rng.integers(0, 9, (2, 4, 300)).astype(np.uint8)
+    better[2], worse[2] = rng.integers(0, 4, 300), rng.integers(4, 9, 300)
     model = PairRankBoost(rounds=1).fit(better, worse, np.ones(300))
     assert (model.features_.tolist(), model.levels_.tolist()) == ([2], [3])
     assert model.weights_[0] > 2
@@ -88,7 +88,7 @@ def test_weights_decide_who_is_listened_to() -> None:
 
 
 def test_features_that_tell_nothing_end_the_boosting() -> None:
-    same = np.zeros((10, 3), np.uint8)
+    same = np.zeros((3, 10), np.uint8)
     model = PairRankBoost(rounds=5).fit(same, same, np.ones(10))
     assert len(model.weights_) == 0
     assert not model.tables(3, 4).any()
@@ -98,7 +98,7 @@ def test_tables_add_up_to_h() -> None:
     better, worse, w = pairs(4)
     model = PairRankBoost(rounds=25).fit(better, worse, w)
     table = model.tables(3, 6)
-    np.testing.assert_allclose(table[np.arange(3), better].sum(axis=1), ranked(model, better), atol=1e-5)
+    np.testing.assert_allclose(table[np.arange(3)[:, None], better].sum(axis=0), ranked(model, better), atol=1e-5)
     half = PairRankBoost(rounds=12).fit(better, worse, w)
     np.testing.assert_array_equal(model.tables(3, 6, rounds=12), half.tables(3, 6))
 
@@ -118,7 +118,7 @@ def test_threads_and_blocks_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_does_not_fit_is_refused() -> None:
     better, worse, w = pairs(6)
     with pytest.raises(DataError, match="don't fit"):
-        PairRankBoost().fit(better, worse[:-1], w)
+        PairRankBoost().fit(better, worse[:, :-1], w)
     for bad in (-w, 0 * w, np.full(len(w), np.nan)):
         with pytest.raises(DataError, match="finite"):
             PairRankBoost().fit(better, worse, bad)
@@ -127,9 +127,13 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_the_kernels_are_their_python() -> None:
     better, worse, w = pairs(7, count=30)
     potential, again = np.zeros((3, 6)), np.zeros((3, 6))
-    pair_rankboost._add_potentials.py_func(better, worse, w, potential)
+    everyone = np.arange(30)
+    pair_rankboost._add_potentials.py_func(better, worse, everyone, w, potential)
+    for k in range(3):
+        expected = np.bincount(better[k], w, 6) - np.bincount(worse[k], w, 6)
+        np.testing.assert_allclose(potential[k], expected, atol=1e-12)
     before = w.sum()
     change = pair_rankboost._reweigh.py_func(better, worse, 1, 2, 0.5, 2.0, w, potential)
-    pair_rankboost._add_potentials.py_func(better, worse, w, again)
+    pair_rankboost._add_potentials.py_func(better, worse, everyone, w, again)
     np.testing.assert_allclose(potential, again, atol=1e-12)
     assert w.sum() - before == pytest.approx(change)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from mediarank.labels import Labels
 from mediarank.learners.pairs import OrderedPairs
 from mediarank.learners.supervision import spoken_of, supervise
-from mediarank.types import Labels
 
 ITEMS = ["a", "b", "c", "d"]
 

@@ -14,10 +14,11 @@ import versioned_project
 
 from mediarank import store
 from mediarank.features.colour_moments import ColourMoments
+from mediarank.labels import Labels
 from mediarank.systems import retrieval
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
-from mediarank.types import FeatureMatrix, Labels, Roles
+from mediarank.types import FeatureMatrix, Roles
 
 FAMILY = ColourMoments()
 

@@ -23,6 +23,7 @@ from mediarank.features.colour_histogram import LabHistogram
 from mediarank.features.hue import Hue
 from mediarank.features.matrix import build
 from mediarank.features.summary import summarise
+from mediarank.labels import Labels
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.ops.checks import summary_of, summary_of_features
@@ -31,7 +32,7 @@ from mediarank.ops.serving import Preparation
 from mediarank.systems import retrieval
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
-from mediarank.types import Labels, Manifest, Roles
+from mediarank.types import Manifest, Roles
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {"lab": LabHistogram(), "hue": Hue(words=8, items=4)}
 PREPARATION = Preparation(FAMILIES, FramesConfig(), Limits())

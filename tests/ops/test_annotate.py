@@ -14,10 +14,11 @@ from mediarank import store
 from mediarank.cli import annotation  # noqa: F401 - its command
 from mediarank.cli.app import app
 from mediarank.features.colour_moments import ColourMoments
+from mediarank.labels import Labels
 from mediarank.ops.annotate import annotate, open_annotator
 from mediarank.systems.annotation import AnnotationConfig, run
 from mediarank.systems.contract import Inputs
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Labels, Roles
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Roles
 
 FAMILY = ColourMoments()
 IDS = [f"images/{k:02d}.png" for k in range(40)]

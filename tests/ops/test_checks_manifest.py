@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mediarank.labels import LABEL_ITEMS, Labels
 from mediarank.ops.checks import CheckResult, ManifestCheckConfig, ManifestSummary, Outcome, check_manifest, summary_of
 from mediarank.ops.checks.manifest import manifest_suites
 from mediarank.ops.checks.run import judge
-from mediarank.types import LABEL_ITEMS, CheckFailed, DataError, Labels, Manifest
+from mediarank.types import CheckFailed, DataError, Manifest
 
 ITEMS = 40
 

@@ -9,10 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from mediarank.labels import Labels
 from mediarank.ops.checks import Outcome, SplitCheckConfig, check_splits
 from mediarank.ops.checks.run import judge
 from mediarank.ops.checks.splits import split_suites
-from mediarank.types import Labels, Manifest, Roles
+from mediarank.types import Manifest, Roles
 
 IDS = [f"i{k:02d}.jpg" for k in range(16)]
 

@@ -15,13 +15,14 @@ from mediarank import store
 from mediarank.cli import app
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.features.mfcc import MfccStatistics
+from mediarank.labels import Labels
 from mediarank.learners.attribute_model import AttributesModel
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.ops.compare import Comparison, described, in_order, judge, open_model, order_page
 from mediarank.systems.attributes import AttributesConfig, KernelChoice, run
 from mediarank.systems.contract import Inputs
-from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+from mediarank.types import DataError, FeatureMatrix, Roles
 
 FAMILY = ColourMoments()
 IDS = [f"images/{k:02d}.png" for k in range(24)]

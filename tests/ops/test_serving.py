@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shutil
+import wave
 from pathlib import Path
 
 import fitted_project
@@ -29,17 +30,28 @@ def packed(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 def test_it_ranks_as_the_stage_did(packed: Packed, fitted: Path) -> None:
     recorded = store.read_features(fitted / "data/systems/retrieval/scores" / packed.served.method)
-    found = packed.served.rank(packed.vectors_of_items(recorded.ids.tolist()))
+    found = packed.rank_items(recorded.ids.tolist())
     np.testing.assert_array_equal(found, recorded.values)
     assert packed.served.names == recorded.names
+    first, second = recorded.ids.tolist()[:2]
+    np.testing.assert_array_equal(packed.rank_items([second, first, second]), recorded.values[[1, 0, 1]])
 
 
 def test_a_picture_from_outside_is_described_as_the_pipeline_would(packed: Packed, fitted: Path) -> None:
     item = "images/sea_002.png"
-    outside, inside = packed.vectors_of_file(fitted / "data/raw/media" / item), packed.vectors_of_items([item])
-    assert set(outside) == {"lab", "hue"}
-    for name in outside:
-        np.testing.assert_allclose(outside[name], inside[name], atol=1e-6)
+    outside, inside = packed.rank_file(fitted / "data/raw/media" / item), packed.rank_items([item])
+    assert packed.served.names[int(outside.argmax())] == item
+    assert np.corrcoef(outside[0], inside[0])[0, 1] > 0.995, "its working copy is a JPEG, the one in the project is not"
+    vectors = {name: matrix.rows([item])[0] for name, matrix in packed.matrices.items()}
+    np.testing.assert_array_equal(packed.rank_vectors(vectors), inside)
+
+
+def test_what_a_file_lacks_is_said(packed: Packed, tmp_path: Path) -> None:
+    with wave.open(str(tmp_path / "beep.wav"), "wb") as sound:
+        sound.setparams((1, 2, 16000, 0, "NONE", ""))
+        sound.writeframes(np.zeros(16000, np.int16).tobytes())
+    with pytest.raises(DataError, match="retrieval looks at lab, hue, which a sound does not have"):
+        packed.rank_file(tmp_path / "beep.wav")
 
 
 def test_nothing_is_pickled(packed: Packed, fitted: Path, tmp_path: Path) -> None:
@@ -53,7 +65,7 @@ def test_nothing_is_pickled(packed: Packed, fitted: Path, tmp_path: Path) -> Non
 
 def test_unknown_items_and_systems_are_named(packed: Packed, fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nosuch\.png: not in the collection"):
-        packed.vectors_of_items(["nosuch.png"])
+        packed.rank_items(["nosuch.png"])
     cache = FeatureCache(tmp_path)
     with pytest.raises(DataError, match="annotations can't be served"):
         pack(fitted / "data", "annotations", fitted_project.PREPARATION, cache, tmp_path / "none")
@@ -69,8 +81,9 @@ def test_every_server_offers_what_is_asked_of_it(system: str) -> None:
     assert hasattr(found, "base_models") == ("pools" in given)
 
 
-def test_a_system_without_a_server_has_none() -> None:
-    assert server("events") is None, "its clips have a row a frame, and a query here is one vector a feature type"
+def test_every_system_has_a_server_and_nothing_else_has() -> None:
+    assert SERVERS.keys() == SYSTEMS.keys()
+    assert server("annotations") is None
 
 
 def test_best_takes_ties_in_order() -> None:

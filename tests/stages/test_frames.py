@@ -10,13 +10,14 @@ import cv2
 import numpy as np
 import pytest
 
+from mediarank.labels import Labels
 from mediarank.media import remembered
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.remembered import Job, prune, working_copies
 from mediarank.stages.frames import Frames, build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import DataError, Labels, Manifest
+from mediarank.types import DataError, Manifest
 
 CONFIG, LIMITS = FramesConfig(max_side=64), Limits()
 

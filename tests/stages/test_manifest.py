@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mediarank.labels import Labels
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import DataError, Labels
+from mediarank.types import DataError
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mediarank.labels import Labels
 from mediarank.stages.splits import Shares, SplitsConfig, assign_roles, usable_items
-from mediarank.types import MANIFEST_COLUMNS, ROLES, DataError, Labels, Manifest
+from mediarank.types import MANIFEST_COLUMNS, ROLES, DataError, Manifest
 
 EVEN = Shares(0.25, 0.25, 0.25, 0.25)
 

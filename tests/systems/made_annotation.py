@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from mediarank.labels import Labels
 from mediarank.systems.annotation_config import METHODS, AnnotationConfig
 from mediarank.systems.contract import Inputs
-from mediarank.types import FeatureMatrix, Labels, Roles
+from mediarank.types import FeatureMatrix, Roles
 
 TOPICS = (("sea", "boat"), ("forest", "tree"), ("city", "tower"), ("field", "cow"))
 

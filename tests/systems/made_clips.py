@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
-from mediarank.types import FeatureMatrix, Labels, Roles
+from mediarank.types import FeatureMatrix, Roles
 
 EVENTS = ("dance", "race")
 FRAMES = 3

@@ -10,10 +10,11 @@ import pytest
 from made_annotation import QUICK, TOPICS, made_inputs
 
 from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.labels import Labels
 from mediarank.systems import annotation
 from mediarank.systems.annotation import METHODS, fit, run
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import DataError, FeatureMatrix, Labels, NotApplicable, Roles
+from mediarank.types import DataError, FeatureMatrix, NotApplicable, Roles
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_served_it_is_the_best_in_cross_validation(inputs: Inputs, outcome: Outc
     found = outcome.facts["methods"]
     assert found[served.method]["validation_f1"] == max(method["validation_f1"] for method in found.values())
     test = inputs.roles.items("test")
-    got = served.rank({name: inputs.features[name].rows(test) for name in served.features})
+    got = served.rank(inputs.features, test)
     np.testing.assert_array_equal(got, outcome.scores[served.method].rows(test))
     assert serve(outcome.arrays, outcome.facts, inputs.features, "jec").method == "jec"
     with pytest.raises(ConfigError, match="no method 'mystery'"):

@@ -9,8 +9,9 @@ import pytest
 from mediarank.evaluation.blocks import Gallery, Table
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.report import Report, render
+from mediarank.labels import Labels
 from mediarank.systems.annotation_report import images_gallery, measure, section, words_of
-from mediarank.types import DataError, FeatureMatrix, Labels
+from mediarank.types import DataError, FeatureMatrix
 
 WORDS = tuple("abcdefgh")
 ITEMS = ("x/1.jpg", "x/2.jpg", "x/3.jpg")

@@ -12,6 +12,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.labels import Labels
 from mediarank.learners import attribute_model
 from mediarank.learners.supervision import supervise
 from mediarank.systems import attributes_report
@@ -28,7 +29,7 @@ from mediarank.systems.attributes import (
 )
 from mediarank.systems.attributes_report import equal_separation, pairs_in_order, weights_figure
 from mediarank.systems.contract import Inputs
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Labels, NotApplicable, Roles
+from mediarank.types import ConfigError, DataError, FeatureMatrix, NotApplicable, Roles
 
 CLASSES = ("sea", "field", "street", "room")
 ORDER = {"open": (4.0, 3.0, 2.0, 1.0), "green": (1.0, 2.0, 1.0, 1.0), "flat": (1.0, 1.0, 1.0, 1.0)}

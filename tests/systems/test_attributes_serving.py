@@ -16,7 +16,7 @@ def test_scores_are_those_of_the_stage() -> None:
     assert served.method == attributes_serving.method(outcome.arrays, outcome.facts)
     assert set(served.features) == set(attributes_serving.needs(outcome.facts)) <= set(given.features)
     assert list(served.names) == recorded.ids.tolist(), "the stage writes a row an attribute, serving a column"
-    asked = {name: given.features[name].rows(recorded.names) for name in served.features}
-    np.testing.assert_allclose(served.rank(asked), recorded.values.T, rtol=1e-5, atol=1e-5)
-    alone = {name: rows[:1] for name, rows in asked.items()}
-    np.testing.assert_allclose(served.rank(alone)[0], recorded.values.T[0], rtol=1e-5, atol=1e-5)
+    found = served.rank(given.features, recorded.names)
+    np.testing.assert_allclose(found, recorded.values.T, rtol=1e-5, atol=1e-5)
+    alone = served.rank(given.features, recorded.names[:1])
+    np.testing.assert_allclose(alone[0], recorded.values.T[0], rtol=1e-5, atol=1e-5)

@@ -15,12 +15,13 @@ from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.blocks import Figure
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.metrics import average_precision
+from mediarank.labels import Labels
 from mediarank.stages.base_models import fit_base_models
 from mediarank.systems import concepts, concepts_model
 from mediarank.systems.concepts import METHODS, ConceptsConfig
 from mediarank.systems.concepts_model import ConceptsModel
 from mediarank.systems.contract import Inputs
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, Labels, NotApplicable, Roles
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable, Roles
 
 CONFIG = ConceptsConfig(
     methods=tuple(METHODS),  # type: ignore[arg-type]

@@ -18,12 +18,11 @@ def test_order_is_that_of_the_stage_and_nobody_elses_business() -> None:
     assert set(served.features) == set(concepts_serving.base_models(facts)) == set(concepts_serving.needs(facts))
     items = roles.items("test")
     recorded = concepts_model.rank(model, features, items)[served.method]
-    asked = {name: features[name].rows(recorded.names) for name in served.features}
-    scores = served.rank(asked)
+    scores = served.rank(features, recorded.names)
     for concept, row in zip(served.names, recorded.values, strict=True):
         column = scores[:, served.names.index(concept)]
         np.testing.assert_array_equal(np.sign(np.subtract.outer(column, column)), np.sign(np.subtract.outer(row, row)))
-    alone = served.rank({name: rows[3:4] for name, rows in asked.items()})
+    alone = served.rank(features, recorded.names[3:4])
     np.testing.assert_allclose(alone[0], scores[3], atol=1e-5)
 
 

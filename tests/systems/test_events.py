@@ -10,12 +10,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from mediarank.base_models.clip_svm import ClipSVMConfig
 from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.labels import Labels
 from mediarank.learners.fusions import FUSIONS
 from mediarank.systems import events
 from mediarank.systems.contract import Inputs
 from mediarank.systems.events import EventsConfig
 from mediarank.systems.events_model import FROZEN, REFITTED
-from mediarank.types import ConfigError, FeatureMatrix, Labels, NotApplicable
+from mediarank.types import ConfigError, FeatureMatrix, NotApplicable
 
 QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
 CONFIG = EventsConfig(base_models=("gist_frames",), svm=QUICK, repeats=2, ratios=(1 / 4, 1 / 8))

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 
 from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.labels import Labels
 from mediarank.learners.rankers import RANKERS
 from mediarank.similarity.phi import weighted_phi
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems import retrieval
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Labels, Roles
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Roles
 
 FAST = ("best_fea", "uni_con", "opar2", "arow")
 CONFIG = RetrievalConfig(features=("good", "noise"), methods=FAST, scaling_pairs=2000, instances=2000)

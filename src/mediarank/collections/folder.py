@@ -15,7 +15,8 @@ from mediarank.collections.listing import Listing
 from mediarank.collections.names import Names
 from mediarank.collections.tables import ROLE_WORDS, make_labels
 from mediarank.collections.tree import media_below
-from mediarank.types import DataError, Labels
+from mediarank.labels import Labels
+from mediarank.types import DataError
 
 
 def recognises(folder: Path) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from mediarank.collections.names import Names
 from mediarank.collections.tables import Table, flag, make_labels, number, read_csv, role
-from mediarank.types import LABEL_TABLES, OPTIONAL_COLUMNS, DataError, Labels
+from mediarank.labels import LABEL_TABLES, OPTIONAL_COLUMNS, Labels
+from mediarank.types import DataError
 
 ITEM: Final = ("path", "item", "file", "filename", "name", "image", "clip", "sound")
 CLASS: Final = ("label", "class", "category")

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from mediarank.types import DataError, Labels
+from mediarank.labels import Labels
+from mediarank.types import DataError
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ from mediarank.collections import (
 from mediarank.collections.demo.plan import DemoConfig
 from mediarank.collections.linking import link_into
 from mediarank.collections.listing import Listing
-from mediarank.types import ConfigError, Labels
+from mediarank.labels import Labels
+from mediarank.types import ConfigError
 
 AUTO: Final = "auto"
 DEMO: Final = ("demo", "A collection that is drawn, filmed and synthesised here, with labels known by construction.")

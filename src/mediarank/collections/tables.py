@@ -16,7 +16,8 @@ from typing import Any, Final, TypeVar
 
 import pandas as pd
 
-from mediarank.types import LABEL_TABLES, ROLES, DataError, Labels
+from mediarank.labels import LABEL_TABLES, Labels
+from mediarank.types import ROLES, DataError
 
 T = TypeVar("T")
 

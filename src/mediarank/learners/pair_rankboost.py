@@ -44,12 +44,12 @@ class PairRankBoost:
     losses_: Doubles = field(init=False, repr=False)
 
     def fit(self, better: Levels, worse: Levels, weight: npt.ArrayLike) -> PairRankBoost:
-        """better, worse (pairs, features) : levels of the image that belongs first and of the other, as `levels_of`
+        """better, worse (features, pairs) : levels of the image that belongs first and of the other, as `levels_of`
 
         weight (pairs,) : how much each pair matters, W in the paper
         """
         w = np.array(weight, dtype=np.float64)
-        if better.shape != worse.shape or w.shape != better.shape[:1] or not w.size:
+        if better.shape != worse.shape or w.shape != better.shape[1:] or not w.size:
             raise DataError(f"Pairs of levels {better.shape} and {worse.shape} with weights {w.shape} don't fit.")
         if not (np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
             raise DataError("Weights of pairs must be finite and not negative, and one at least above 0.")
@@ -101,12 +101,13 @@ class _Potentials:
         self.better, self.worse, self.w, self.pool = better, worse, w, pool
         self.blocks = [slice(start, start + BLOCK) for start in range(0, len(w), BLOCK)]
         levels = int(max(better.max(), worse.max())) + 1
-        self.potentials = np.zeros((len(self.blocks), better.shape[1], levels))
+        self.potentials = np.zeros((len(self.blocks), len(better), levels))
         self.total = float(w.sum())
 
         def add(number: int) -> None:
-            rows = self.blocks[number]
-            _add_potentials(better[rows], worse[rows], w[rows], self.potentials[number])
+            block = self.blocks[number]
+            everyone = np.arange(len(w[block]))
+            _add_potentials(better[:, block], worse[:, block], everyone, w[block], self.potentials[number])
 
         list(pool.map(add, range(len(self.blocks))))
 
@@ -116,42 +117,48 @@ class _Potentials:
 
     def told_apart(self, k: int, level: int) -> tuple[float, float]:
         """Shares of the weight that a ranker puts in the right order and in the wrong one."""
-        near, far = self.better[:, k] <= level, self.worse[:, k] <= level
+        near, far = self.better[k] <= level, self.worse[k] <= level
         return float(self.w[near & ~far].sum() / self.total), float(self.w[~near & far].sum() / self.total)
 
     def reweigh(self, k: int, level: int, alpha: float) -> None:
         fall, rise = float(np.exp(-alpha)), float(np.exp(alpha))
 
         def change(number: int) -> float:
-            rows = self.blocks[number]
-            args = self.better[rows], self.worse[rows], k, level, fall, rise, self.w[rows], self.potentials[number]
-            return float(_reweigh(*args))
+            block = self.blocks[number]
+            better, worse = self.better[:, block], self.worse[:, block]
+            return float(_reweigh(better, worse, k, level, fall, rise, self.w[block], self.potentials[number]))
 
         self.total += sum(self.pool.map(change, range(len(self.blocks))))
 
 
 @njit(cache=True, nogil=True)
-def _add_potentials(better: Any, worse: Any, w: Any, potential: Any) -> None:
-    for p in range(better.shape[0]):
-        for k in range(better.shape[1]):
-            potential[k, better[p, k]] += w[p]
-            potential[k, worse[p, k]] -= w[p]
+def _add_potentials(better: Any, worse: Any, chosen: Any, amounts: Any, potential: Any) -> None:
+    """Add an amount for each of the chosen pairs. A feature at a time: its two tables stay in the nearest cache."""
+    gains, losses = np.empty(potential.shape[1]), np.empty(potential.shape[1])
+    for k in range(better.shape[0]):
+        first, second = better[k], worse[k]
+        gains[:], losses[:] = 0.0, 0.0
+        for q in range(len(chosen)):
+            gains[first[chosen[q]]] += amounts[q]
+            losses[second[chosen[q]]] += amounts[q]
+        for level in range(len(gains)):
+            potential[k, level] += gains[level] - losses[level]
 
 
 @njit(cache=True, nogil=True)
 def _reweigh(better: Any, worse: Any, k: int, level: int, fall: float, rise: float, w: Any, potential: Any) -> float:
     """Line 5 with α, before the division by Z; returns by how much the sum of the weights has changed."""
-    change = 0.0
-    for p in range(better.shape[0]):
-        first, second = better[p], worse[p]
-        near = first[k] <= level
-        if near == (second[k] <= level):
+    first, second = better[k], worse[k]
+    chosen, amounts = np.empty(len(w), np.int64), np.empty(len(w))
+    count, change = 0, 0.0
+    for p in range(len(w)):
+        near = first[p] <= level
+        if near == (second[p] <= level):
             continue
         new = w[p] * (fall if near else rise)
-        delta = new - w[p]
+        chosen[count], amounts[count] = p, new - w[p]
+        change += new - w[p]
         w[p] = new
-        change += delta
-        for j in range(len(first)):
-            potential[j, first[j]] += delta
-            potential[j, second[j]] -= delta
+        count += 1
+    _add_potentials(better, worse, chosen[:count], amounts[:count], potential)
     return change

@@ -64,8 +64,10 @@ RANKERS: Final[Mapping[str, Callable[[int], Sequence[Ranker]]]] = {
     "opar1": lambda d: [OPAR1(C=c) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
     "opar2": lambda d: [OPAR2(C=c) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
     "ogdr": lambda d: [OGDR(eta=e) for e in (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)],
-    "arow": lambda d: [AROW(r=r) for r in (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)],
-    "scw": lambda d: [SCW(C=c, confidence=p) for c in (1e-4, 1e-3, 1e-2, 1e-1, 1.0) for p in (0.6, 0.75, 0.9)],
+    "arow": lambda d: [AROW(a, r=r) for r in (1.0, 10.0, 100.0, 1e3, 1e4) for a in (False, True)],
+    "scw": lambda d: [
+        SCW(a, C=c, confidence=p) for c in (3e-4, 1e-3, 3e-3, 1e-2, 3e-2) for p in (0.55, 0.75) for a in (False, True)
+    ],
 }
 """Paper 003's two baselines, its four batch methods, its four online ones, and two of second order."""
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from mediarank.labels import LABEL_TABLES, Labels
 from mediarank.learners.pairs import OrderedPairs, Positions, equal_pairs
 from mediarank.learners.ranksvm import Vector
-from mediarank.types import LABEL_TABLES, Labels
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
 
+import pandas as pd
 from pydantic import Field
 
 from mediarank.media.clip import Sampling, decode_clip
@@ -70,6 +72,21 @@ class WorkingCopies:
     note: str = ""
 
 
+def frame_id(item_id: str, index: int) -> str:
+    """What a clip's frame is called where frames are told apart."""
+    return f"{item_id}#{index:03d}"
+
+
+def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """All frames, and all sounds, a row each."""
+    frames = [asdict(frame) for copies in made for frame in copies.frames]
+    sounds = [asdict(copies.sound) for copies in made if copies.sound]
+    return (
+        pd.DataFrame(frames, columns=[f.name for f in fields(FrameRow)]),
+        pd.DataFrame(sounds, columns=[f.name for f in fields(SoundRow)]),
+    )
+
+
 def make_working_copies(
     item_id: str, source: Path, kind: str, target: Path, config: FramesConfig, limits: Limits
 ) -> WorkingCopies:
@@ -101,10 +118,11 @@ def _clip_copies(item_id: str, source: Path, target: Path, config: FramesConfig,
     clip = decode_clip(source, limits, config.frames_per_clip, config.sampling, config.max_side, config.sample_rate)
     rows = []
     for index, (seconds, picture) in enumerate(clip.pictures):
-        frame_id, path = f"{item_id}#{index:03d}", f"{item_id}.frames/{index:03d}.jpg"
+        path = f"{item_id}.frames/{index:03d}.jpg"
         digest = _write(target / path, encode_picture(picture))
         height, width = picture.shape[:2]
-        rows.append(FrameRow(frame_id, item_id, "clip", index, seconds, path, width, height, digest, phash(picture)))
+        name = frame_id(item_id, index)
+        rows.append(FrameRow(name, item_id, "clip", index, seconds, path, width, height, digest, phash(picture)))
     sound = None
     if clip.sound is not None:
         sound = _write_sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate, target)

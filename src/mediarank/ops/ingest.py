@@ -65,8 +65,8 @@ def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
     tables = (store.read_table(data / f"frames/{name}.parquet") for name in ("frames", "sounds"))
     frames, sounds = (table[table["item_id"].isin(new)].reset_index(drop=True) for table in tables)
     matrices = packed.describe(frames, sounds, data / "frames/media", FeatureCache(cache))
-    items = sorted(set.intersection(*(set(matrix.ids.tolist()) for matrix in matrices.values())))
-    scores = packed.served.rank({name: matrix.rows(items) for name, matrix in matrices.items()})
+    items = packed.served.able(matrices)
+    scores = packed.served.rank(matrices, items)
     return FeatureMatrix(np.array(items, dtype=str), packed.served.names, scores)
 
 

@@ -1,7 +1,8 @@
 """The model that MLflow loads, as code: MLflow keeps this script beside the packed files and runs it to load them.
 
-A request is a table. Each row is a query: an `item` of the collection, an `image` (a file's bytes in base64), or a
-column of numbers for every feature type. The answer has a row for each of the `count` best: query, rank, name, score.
+A request is a table. Each row is a query: an `item` of the collection, an `image` or a `clip` (a file's bytes in
+base64), or a column of numbers for every feature type; of types that keep the frames of a clip, a list of numbers a
+frame. The answer has a row for each of the `count` best: query, rank, name, score.
 """
 
 from __future__ import annotations
@@ -27,27 +28,31 @@ class Ranking(PythonModel):  # type: ignore[misc]  # MLflow ships no type inform
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
         count = int((params or {}).get("count", 20))
-        vectors = [self._vectors(row) for row in model_input.to_dict("records")]
-        queries = {name: np.concatenate([v[name] for v in vectors]) for name in self.packed.served.features}
-        names = [str(row.get("item") or k) for k, row in enumerate(model_input.to_dict("records"))]
-        return best(self.packed.served.rank(queries), self.packed.served.names, names, count)
+        rows = model_input.to_dict("records")
+        known = [k for k, row in enumerate(rows) if isinstance(row.get("item"), str)]
+        scores = np.empty((len(rows), len(self.packed.served.names)), np.float32)
+        if known:
+            scores[known] = self.packed.rank_items([rows[k]["item"] for k in known])
+        for k in sorted(set(range(len(rows))) - set(known)):
+            scores[k] = self._of_stranger(rows[k])[0]
+        names = [str(row.get("item") or k) for k, row in enumerate(rows)]
+        return best(scores, self.packed.served.names, names, count)
 
-    def _vectors(self, row: dict[Any, Any]) -> dict[str, Floats]:
-        """What the row's query looks like to each feature type, (1, dimensions)."""
-        if isinstance(row.get("item"), str):
-            return self.packed.vectors_of_items([row["item"]])
-        if isinstance(row.get("image"), str):
+    def _of_stranger(self, row: dict[Any, Any]) -> Floats:
+        """Scores (1, names) of what is not an item of the collection."""
+        content = next((row[name] for name in ("image", "clip") if isinstance(row.get(name), str)), None)
+        if content is not None:
             with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "image"
+                path = Path(folder) / "file"
                 try:
-                    path.write_bytes(base64.b64decode(row["image"], validate=True))
+                    path.write_bytes(base64.b64decode(content, validate=True))
                 except binascii.Error as error:
-                    raise DataError(f"image must be a file's bytes in base64: {error}") from None
-                return self.packed.vectors_of_file(path)
+                    raise DataError(f"A file must be given as its bytes in base64: {error}") from None
+                return self.packed.rank_file(path)
         features = self.packed.served.features
         if not all(isinstance(row.get(name), list | np.ndarray) for name in features):
-            raise DataError(f"A query has an item, an image, or numbers for each of: {', '.join(features)}.")
-        return {name: np.asarray(row[name], dtype=np.float32)[None] for name in features}
+            raise DataError(f"A query has an item, an image, a clip, or numbers for each of: {', '.join(features)}.")
+        return self.packed.rank_vectors({name: row[name] for name in features})
 
 
 set_model(Ranking())

@@ -9,6 +9,7 @@ out.
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,30 +18,32 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pydantic import TypeAdapter
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
-from mediarank.features.bag_of_words import BagOfWords
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
 from mediarank.features.codebook import Codebook
 from mediarank.features.matrix import build, fit
 from mediarank.features.registry import EXTRACTORS
-from mediarank.media.frames import FramesConfig
+from mediarank.media.frames import FramesConfig, frame_id, make_working_copies, tables
 from mediarank.media.limits import Limits
-from mediarank.media.looking import look
+from mediarank.media.probe import probe
 from mediarank.ops.drift import version_summary
 from mediarank.types import DataError, FeatureMatrix, Floats, Roles
 
+FILE: Final = "file"
+"""What a file from outside is called while it is looked at."""
 Families = Mapping[str, Extractor | LocalExtractor]
 
 
 class Served(Protocol):
     """A model that ranks.
 
-    method : of the system; features : the types that a query is described by; names : what is ranked
+    method : of the system; features : the types that items are described by; names : what is ranked for an item
     """
 
     @property
@@ -50,8 +53,11 @@ class Served(Protocol):
     @property
     def names(self) -> tuple[str, ...]: ...
 
-    def rank(self, queries: Mapping[str, Floats]) -> Floats:
-        """Scores (queries, names), higher is better. queries : feature type -> (queries, dimensions)"""
+    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
+        """The items, sorted, that are described well enough to be asked about. described : by feature type"""
+
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+        """Scores (items, names), higher is better. items : sorted, none twice, of those that `able` gives"""
 
 
 class Server(Protocol):
@@ -77,6 +83,7 @@ SERVERS: Final[Mapping[str, str]] = {
     "annotation": "mediarank.systems.annotation_model",
     "attributes": "mediarank.systems.attributes_serving",
     "concepts": "mediarank.systems.concepts_serving",
+    "events": "mediarank.systems.events_serving",
     "retrieval": "mediarank.systems.retrieval_serving",
 }
 
@@ -111,31 +118,44 @@ class Packed:
     limits: Limits
     items: pd.DataFrame
 
-    @cached_property
-    def extractors(self) -> dict[str, Extractor]:
-        """Families that can describe a picture at once, local ones with the codebook that was packed."""
-        return {
-            name: BagOfWords(family, self.codebooks[name]) if isinstance(family, LocalExtractor) else family
-            for name, family in self.families.items()
-        }
-
-    def vectors_of_items(self, items: Sequence[str]) -> dict[str, Floats]:
-        """Of items of the collection."""
-        unknown = [item for item in items if any(item not in matrix for matrix in self.matrices.values())]
+    def rank_items(self, items: Sequence[str]) -> Floats:
+        """Scores of items of the collection."""
+        unknown = [item for item in items if item not in self._able]
         if unknown:
-            raise DataError(f"{', '.join(unknown[:3])}: not in the collection that {self.system} was fitted on.")
-        return {name: matrix.rows(items) for name, matrix in self.matrices.items()}
+            raise DataError(
+                f"{', '.join(unknown[:3])}: not in the collection that {self.system} was fitted on, or without what it "
+                f"looks at ({', '.join(self.served.features)})."
+            )
+        distinct = sorted(set(items))
+        row = {item: k for k, item in enumerate(distinct)}
+        return self.served.rank(self.matrices, distinct)[[row[item] for item in items]]
 
-    def vectors_of_file(self, path: Path) -> dict[str, Floats]:
-        """Of a picture that the collection does not have, described just as the pipeline would."""
-        others = [name for name in self.served.features if self.extractors[name].modality != "image"]
-        if others:
-            raise DataError(f"{', '.join(others)}: not of pictures; bring the file into the collection instead.")
-        picture, _ = look(path, self.frames, self.limits)
-        return {name: self.extractors[name].extract(picture)[None] for name in self.served.features}
+    def rank_file(self, path: Path) -> Floats:
+        """Scores (1, names) of a file that the collection does not have, described just as the pipeline would."""
+        with tempfile.TemporaryDirectory() as folder:
+            kind = probe(path, self.limits).kind
+            copies = make_working_copies(FILE, path, kind, Path(folder), self.frames, self.limits)
+            described = self.describe(*tables([copies]), Path(folder))
+        if FILE not in self.served.able(described):
+            raise DataError(f"{self.system} looks at {', '.join(self.served.features)}, which a {kind} does not have.")
+        return self.served.rank(described, [FILE])
+
+    def rank_vectors(self, vectors: Mapping[str, npt.ArrayLike]) -> Floats:
+        """Scores (1, names) by the vectors themselves; a row a frame where a type has several of a clip."""
+        described = {}
+        for name in self.served.features:
+            rows = np.asarray(vectors[name], np.float32)
+            ids = [FILE] if rows.ndim == 1 else [frame_id(FILE, k) for k in range(len(rows))]
+            width = len(self.matrices[name].names)
+            described[name] = FeatureMatrix(np.array(ids, str), self.matrices[name].names, rows.reshape(-1, width))
+        return self.served.rank(described, [FILE])
+
+    @cached_property
+    def _able(self) -> frozenset[str]:
+        return frozenset(self.served.able(self.matrices))
 
     def describe(
-        self, frames: pd.DataFrame, sounds: pd.DataFrame, folder: Path, cache: FeatureCache
+        self, frames: pd.DataFrame, sounds: pd.DataFrame, folder: Path, cache: FeatureCache | None = None
     ) -> dict[str, FeatureMatrix]:
         """Vectors of working copies, with the packed codebooks: nothing is fitted."""
         nobody = Roles(pd.DataFrame({"item_id": [], "group_id": [], "role": [], "fold": []}))

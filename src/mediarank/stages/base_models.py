@@ -10,7 +10,8 @@ import numpy.typing as npt
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
-from mediarank.types import FeatureMatrix, Judgments, Labels, NotApplicable, Roles
+from mediarank.labels import Labels
+from mediarank.types import FeatureMatrix, Judgments, NotApplicable, Roles
 
 
 def fit_base_models(

@@ -9,9 +9,10 @@ import pandas as pd
 
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.summary import summarise
+from mediarank.labels import Labels
 from mediarank.ops import checks
 from mediarank.ops.checks import CheckResult, FeatureCheckConfig, FeaturesSummary, SplitCheckConfig
-from mediarank.types import FeatureMatrix, Labels, Manifest, Roles
+from mediarank.types import FeatureMatrix, Manifest, Roles
 
 REQUIRED_ROLES = SplitCheckConfig(required_roles=("base", "test"))
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from mediarank.labels import Labels
 from mediarank.ops import checks
 from mediarank.ops.checks import CheckResult, ManifestCheckConfig, ManifestSummary
-from mediarank.types import Labels, Manifest
+from mediarank.types import Manifest
 
 
 def check_manifest(

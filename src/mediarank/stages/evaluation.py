@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mediarank.evaluation.measured import NOTHING, EvaluationConfig, Measured
+from mediarank.labels import Labels
 from mediarank.systems.registry import system
-from mediarank.types import FeatureMatrix, Labels
+from mediarank.types import FeatureMatrix
 
 
 def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:

@@ -5,13 +5,13 @@ An item whose header looked fine may still not decode; it joins the quarantine t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from mediarank.media.frames import FrameRow, FramesConfig, SoundRow
+from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.remembered import Job, prune, working_copies
@@ -48,11 +48,8 @@ def build_frames(
     if not made:
         raise DataError(f"None of {len(jobs)} items could be decoded, such as {next(iter(failures.items()), 'none')}.")
     prune(cache, CACHE_BYTES)
-    frames = [asdict(frame) for copies in made for frame in copies.frames]
-    sounds = [asdict(copies.sound) for copies in made if copies.sound]
     return Frames(
-        pd.DataFrame(frames, columns=[f.name for f in fields(FrameRow)]),
-        pd.DataFrame(sounds, columns=[f.name for f in fields(SoundRow)]),
+        *tables(made),
         failures,
         {job.item_id: o.note for job, o in outcomes if not isinstance(o, Failed) and o.note},
     )

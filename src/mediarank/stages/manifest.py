@@ -19,21 +19,11 @@ import pandas as pd
 
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
+from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, Labels
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
-from mediarank.types import (
-    LABEL_ITEMS,
-    LABEL_KEYS,
-    LABEL_TABLES,
-    MANIFEST_COLUMNS,
-    OK,
-    QUARANTINED,
-    DataError,
-    Labels,
-    Manifest,
-    MediaError,
-)
+from mediarank.types import MANIFEST_COLUMNS, OK, QUARANTINED, DataError, Manifest, MediaError
 
 MISNAMED: Final = "Its name is not UTF-8 or holds a backslash or control character; rename it."
 QUARANTINE_COLUMNS: Final = ("what", "item_id", "source", "reason")

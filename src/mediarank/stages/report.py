@@ -15,10 +15,11 @@ from mediarank.evaluation.blocks import Text
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
+from mediarank.labels import Labels
 from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
 from mediarank.systems.registry import system
-from mediarank.types import FeatureMatrix, Labels, Manifest, Roles
+from mediarank.types import FeatureMatrix, Manifest, Roles
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from mediarank.learners.keyword_lists import Keywords
 from mediarank.learners.listening import Listening
 from mediarank.learners.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.similarity.distance_stack import stack_distances
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, shared_items
 
 NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power")
 LEARNED: Final = ("means", "units", "slopes", "offsets", "coefficients")
@@ -148,9 +148,12 @@ class ServedAnnotation:
     def names(self) -> tuple[str, ...]:
         return self.model.keywords.words
 
-    def rank(self, queries: Mapping[str, Floats]) -> Floats:
-        """Scores (queries, words), higher is better. queries : feature type -> (queries, dimensions)"""
-        vectors = [queries[name] for name in self.features]
+    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
+        return shared_items(described, self.features)
+
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+        """Scores (items, words), higher fits better. described : by feature type"""
+        vectors = [described[name].rows(items) for name in self.features]
         return self.model.scores(vectors, self.known, [self.method])[self.method]
 
 

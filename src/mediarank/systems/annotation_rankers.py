@@ -34,9 +34,9 @@ def fit_boosted(part: Part, config: AnnotationConfig, weighted: bool, quick: boo
         # where no number of pairs is to be chosen, fewer will do to choose the rest
         fewer = min(pairs, config.fold_pairs) if quick and len(config.pairs) == 1 else pairs
         drawn = part.preferences(fewer, config.ndcg_depth, config.epsilon, config.seed)
-        better, worse = (np.empty((len(drawn), types), dtype=np.uint8) for _ in range(2))
-        for k in range(types):
-            better[:, k], worse[:, k] = levels[k][drawn.query, drawn.better], levels[k][drawn.query, drawn.worse]
+        better, worse = (
+            np.stack([of_type[drawn.query, image] for of_type in levels]) for image in (drawn.better, drawn.worse)
+        )
         weights = drawn.weight if weighted else drawn.equally_weighted().weight
         model = PairRankBoost(max(config.rounds), config.step).fit(better, worse, weights)
         options += [

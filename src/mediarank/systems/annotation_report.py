@@ -18,7 +18,8 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.protocols import flat_metrics
 from mediarank.evaluation.ranking_section import Thumbnail, best_method
 from mediarank.evaluation.report import Fact, Section
-from mediarank.types import DataError, FeatureMatrix, Labels
+from mediarank.labels import Labels
+from mediarank.types import DataError, FeatureMatrix
 
 TITLES: Final = {
     "precision": ("P %", "mean precision over words; a word that is never suggested has 0"),

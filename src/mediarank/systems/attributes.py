@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 from sklearn.base import clone
 
+from mediarank.labels import Labels
 from mediarank.learners.attribute_model import AttributesModel, feature, kernel_names
 from mediarank.learners.image_folds import deal_folds, held_out_shares
 from mediarank.learners.kernel_stack import GramStack, KernelStack, MapStack
@@ -27,7 +28,7 @@ from mediarank.similarity.nystroem import draw_landmarks, inverse_root
 from mediarank.similarity.unit_range import UnitRange
 from mediarank.systems.attributes_report import measure, section
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, FeatureMatrix, Floats, Labels, NotApplicable
+from mediarank.types import ConfigError, FeatureMatrix, Floats, NotApplicable
 
 __all__ = ["AttributesConfig", "AttributesModel", "Config", "KernelChoice", "fit", "measure", "run", "section"]
 

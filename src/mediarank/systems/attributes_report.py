@@ -20,10 +20,11 @@ from mediarank.evaluation.pairs import listed_pair_accuracy, pair_accuracy
 from mediarank.evaluation.protocols import flat_metrics, summarise
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, methods_table
 from mediarank.evaluation.report import Fact, Section
+from mediarank.labels import Labels
 from mediarank.learners.attribute_model import kernel_names
 from mediarank.learners.ranksvm import Vector
 from mediarank.learners.supervision import Supervision, supervise
-from mediarank.types import FeatureMatrix, Labels
+from mediarank.types import FeatureMatrix
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mediarank.learners.attribute_model import AttributesModel
-from mediarank.types import FeatureMatrix, Floats
+from mediarank.types import FeatureMatrix, Floats, shared_items
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +22,12 @@ class ServedAttributes:
     def names(self) -> tuple[str, ...]:
         return self.model.attributes
 
-    def rank(self, queries: Mapping[str, Floats]) -> Floats:
-        """Scores (queries, attributes), higher shows more. queries : feature type -> (queries, dimensions)"""
-        count = len(queries[self.features[0]])
-        ids = np.array([f"q{k:09d}" for k in range(count)])
-        matrices = {
-            name: FeatureMatrix(
-                ids, tuple(map(str, range(queries[name].shape[1]))), np.asarray(queries[name], np.float32)
-            )
-            for name in self.features
-        }
-        return self.model.scores(matrices, ids.tolist()).values
+    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
+        return shared_items(described, self.features)
+
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+        """Scores (items, attributes), higher shows more. described : by feature type"""
+        return self.model.scores(described, items).values
 
 
 def needs(facts: Mapping[str, Any]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ order, whoever else is asked about.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from mediarank.base_models.pool import SVMPool
 from mediarank.systems.concepts_model import ConceptsModel, concept_scores, score_items
-from mediarank.types import FeatureMatrix, Floats
+from mediarank.types import FeatureMatrix, Floats, shared_items
 
 PREFERRED: Final = ("imbalanced_rankboost", "forward_cascade")
 """The paper's own; of the methods that were fitted, the first of these is served, or else the first of all."""
@@ -35,18 +35,15 @@ class ServedConcepts:
     def names(self) -> tuple[str, ...]:
         return self.model.concepts
 
-    def rank(self, queries: Mapping[str, Floats]) -> Floats:
-        """Scores (queries, concepts), higher fits better. queries : feature type -> (queries, dimensions)"""
-        count = len(queries[self.features[0]])
-        ids = np.array([f"q{k:09d}" for k in range(count)])
-        matrices = {
-            kind: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), np.asarray(rows, np.float32))
-            for kind, rows in ((kind, queries[kind]) for kind in self.features)
-        }
-        found = score_items(self.model.pools, matrices, ids.tolist())
+    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
+        return shared_items(described, self.features)
+
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+        """Scores (items, concepts), higher fits better. described : by feature type"""
+        found = score_items(self.model.pools, described, items)
         plans = self.model.plans[self.method]
         scores = [plans[concept].score(concept_scores(self.model.pools, found, concept)) for concept in self.names]
-        return np.stack(scores, axis=1).astype(np.float32).reshape(count, len(self.names))
+        return np.stack(scores, axis=1).astype(np.float32).reshape(len(items), len(self.names))
 
 
 def needs(facts: Mapping[str, Any]) -> tuple[str, ...]:

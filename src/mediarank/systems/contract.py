@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mediarank.base_models.pool import SVMPool
-from mediarank.types import DataError, FeatureMatrix, Labels, Roles
+from mediarank.labels import Labels
+from mediarank.types import DataError, FeatureMatrix, Roles
 
 
 @dataclass(frozen=True)

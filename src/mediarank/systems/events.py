@@ -81,10 +81,15 @@ class EventsConfig:
             raise ConfigError("systems.events.ratios must hold at least one number, all above 0.")
 
     @property
+    def looks_at(self) -> dict[str, str]:
+        """classifier -> the feature type that it looks at directly; `objects` looks through concept models"""
+        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound}
+        return {name: types[name] for name in self.classifiers if name in types}
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The feature types that are looked at directly."""
-        looked_at = {"motion": self.motion, "scene": self.scene, "sound": self.sound}
-        return tuple(dict.fromkeys(looked_at[name] for name in self.classifiers if name in looked_at))
+        return tuple(dict.fromkeys(self.looks_at.values()))
 
 
 Config = EventsConfig
@@ -117,7 +122,8 @@ def run(inputs: Inputs, config: EventsConfig) -> Outcome:
         model, scores = fit(parts, config)
         arrays, facts = model.to_arrays()
         figures = _figures(scores, parts, config)
-        return Outcome(arrays, facts | {"figures": figures}, model.rank(parts.matrices, parts.test))
+        facts |= {"looks_at": config.looks_at, "base_models": list(config.base_models), "figures": figures}
+        return Outcome(arrays, facts, model.rank(parts.matrices, parts.test))
 
 
 def prepare(inputs: Inputs, config: EventsConfig) -> Parts:
@@ -202,7 +208,7 @@ def _stacked(by_classifier: Sequence[Doubles]) -> Doubles:
 
 def _looked_at(name: Classifier, inputs: Inputs, config: EventsConfig, clips: Sequence[str]) -> FeatureMatrix:
     if name != "objects":
-        return inputs.feature({"motion": config.motion, "scene": config.scene, "sound": config.sound}[name])
+        return inputs.feature(config.looks_at[name])
     missing = [kind for kind in config.base_models if kind not in inputs.base_scores]
     if missing:
         raise ConfigError(f"systems.events.base_models names {missing[0]!r}, which is not listed under base_models.")

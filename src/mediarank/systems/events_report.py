@@ -12,7 +12,8 @@ from mediarank.evaluation.figures import Line, heat_figure, line_figure
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
 from mediarank.evaluation.report import Section
-from mediarank.types import FeatureMatrix, Judgments, Labels
+from mediarank.labels import Labels
+from mediarank.types import FeatureMatrix, Judgments
 
 METRIC_NAMES = {"ap": "mean average precision", "f1": "best F1"}
 

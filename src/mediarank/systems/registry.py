@@ -8,8 +8,9 @@ from typing import Any, Final, Protocol
 
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.report import Section
+from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, FeatureMatrix, Labels
+from mediarank.types import ConfigError, FeatureMatrix
 
 
 class System(Protocol):

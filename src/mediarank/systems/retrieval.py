@@ -20,12 +20,13 @@ from pydantic import Field
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
 from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
 from mediarank.evaluation.report import Section
+from mediarank.labels import Labels
 from mediarank.learners.rankers import RANKERS, Fitted, Validation, fit_best
 from mediarank.learners.triplets import DrawnPairs, Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments, Labels, NotApplicable
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments, NotApplicable
 
 Count = Annotated[int, Field(gt=0)]
 

@@ -6,7 +6,7 @@ the same query, number for number, so that a model which was packed, moved and l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from mediarank.learners.rankers import LINEAR
 from mediarank.similarity.phi import phi_over_types
 from mediarank.similarity.scaling import PhiScaler
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, shared_items
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +32,15 @@ class ServedRetrieval:
     scaler: PhiScaler
     weights: Floats
 
-    def rank(self, queries: Mapping[str, Floats]) -> Floats:
-        """Scores (queries, names), higher is better. queries : feature type -> (queries, dimensions)"""
-        count = len(queries[self.features[0]])
-        scores = np.empty((count, len(self.names)), dtype=np.float32)
-        for k in range(count):
-            phi = phi_over_types([queries[name][k] for name in self.features], self.rows)
+    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
+        return shared_items(described, self.features)
+
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+        """Scores (items, names), higher is more alike. described : by feature type"""
+        queries = [described[name].rows(items) for name in self.features]
+        scores = np.empty((len(items), len(self.names)), dtype=np.float32)
+        for k in range(len(items)):
+            phi = phi_over_types([rows[k] for rows in queries], self.rows)
             scores[k] = self.scaler.apply(phi) @ self.weights
         return scores
 
@@ -64,8 +67,7 @@ def serve(
 ) -> ServedRetrieval:
     """The model over the items that all of its feature types describe."""
     features = needs(facts)
-    described = [set(matrices[name].ids.tolist()) for name in features]
-    names = tuple(sorted(set.intersection(*described)))
+    names = tuple(shared_items(matrices, features))
     if not names:
         raise DataError(f"No item has all of the feature types {', '.join(features)}; run dvc repro.")
     chosen = method(arrays, facts)

@@ -15,7 +15,7 @@ from mediarank.collections.demo.damaged import DAMAGED, MISSING
 from mediarank.collections.demo.events import EVENTS
 from mediarank.collections.demo.plan import DemoConfig
 from mediarank.collections.demo.vocabulary import ATTRIBUTES, CLASSES, CONCEPTS
-from mediarank.types import Labels
+from mediarank.labels import Labels
 
 __all__ = ["ATTRIBUTES", "CLASSES", "CONCEPTS", "DAMAGED", "EVENTS", "MISSING", "DemoConfig", "generate"]
 

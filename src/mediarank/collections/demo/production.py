@@ -15,7 +15,7 @@ from mediarank.collections.demo.events import EVENTS
 from mediarank.collections.demo.plan import ClipPlan, DemoConfig, ImagePlan, plan_clips, plan_images
 from mediarank.collections.demo.vocabulary import ATTRIBUTES, CLASSES, CONCEPTS, strengths
 from mediarank.fanout import fan_out
-from mediarank.types import Labels
+from mediarank.labels import Labels
 
 
 def produce(config: DemoConfig, media: Path) -> Labels:

@@ -13,8 +13,9 @@ from typing import Any, Final, TypeVar
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
+from mediarank.labels import Labels
 from mediarank.ops.checks.rules import Rule, Severity, Suite, at_least, at_most
-from mediarank.types import DataError, Labels, Manifest
+from mediarank.types import DataError, Manifest
 
 S = TypeVar("S")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from mediarank.labels import LABEL_ITEMS, LABEL_TABLES, Labels
 from mediarank.ops.checks.drift import VALUE_COLUMN
 from mediarank.ops.checks.rules import Rule, Suite, at_least, distinct_at_least, matches, one_of, rows_at_least, unique
-from mediarank.types import LABEL_ITEMS, LABEL_TABLES, ROLES, Labels, Manifest
+from mediarank.types import ROLES, Manifest
 
 
 def label_suites(

@@ -13,11 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import pandas as pd
 from pydantic import Field
 
+from mediarank.labels import LABEL_ITEMS, Labels
 from mediarank.ops.checks.drift import VALUE_COLUMN
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
 from mediarank.ops.checks.run import judge
-from mediarank.types import LABEL_ITEMS, ROLES, Labels, Manifest, Roles
+from mediarank.types import ROLES, Manifest, Roles
 
 RoleName = Literal["base", "rank", "valid", "test"]
 SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it comes back, report it: this must not happen."

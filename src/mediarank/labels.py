@@ -1,0 +1,118 @@
+"""What a source says of its items, as tables: the contract between sources and everything that learns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pandas as pd
+
+from mediarank.types import DataError, require_columns
+
+LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "classes": ("item", "class"),
+    "keywords": ("item", "keyword"),
+    "concepts": ("item", "concept", "relevant"),
+    "events": ("clip", "event", "relevant"),
+    "orderings": ("attribute", "target", "strength"),
+    "pairs": ("attribute", "first", "second", "relation"),
+    "groups": ("item", "group"),
+    "queries": ("item",),
+    "splits": ("item", "role", "fold"),
+}
+"""Each label table and its columns.
+
+`target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
+Items of one `group` never straddle a split. `queries` are the items that may be asked with; none means any. A split
+prescribes a role, a fold, or both; what it leaves open is empty.
+"""
+
+LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "classes": ("item",),
+    "keywords": ("item", "keyword"),
+    "concepts": ("item", "concept"),
+    "events": ("clip", "event"),
+    "orderings": ("attribute", "target"),
+    "pairs": ("attribute", "first", "second"),
+    "groups": ("item", "group"),
+    "queries": ("item",),
+    "splits": ("item",),
+}
+"""What a row speaks of: rows with the same key and other values contradict each other."""
+
+LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: columns[:1] for name, columns in LABEL_TABLES.items()},
+    "orderings": ("target",),
+    "pairs": ("first", "second"),
+}
+"""The columns that name items."""
+
+OPTIONAL_COLUMNS: Final = ("fold",)
+"""Empty where a table comes without them."""
+
+RELATIONS: Final = (">", "=")
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What the source says of its items; every table is there, empty where the source is silent."""
+
+    tables: Mapping[str, pd.DataFrame]
+
+    def __post_init__(self) -> None:
+        strangers = set(self.tables) - set(LABEL_TABLES)
+        if strangers:
+            raise DataError(
+                f"Unknown label table(s) {', '.join(sorted(strangers))}; known are {', '.join(LABEL_TABLES)}."
+            )
+        full = {
+            name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()
+        }
+        for name, columns in LABEL_TABLES.items():
+            full[name] = full[name].assign(
+                **{c: "" for c in columns if c in OPTIONAL_COLUMNS and c not in full[name].columns}
+            )
+            require_columns(full[name], columns, f"labels/{name}.csv")
+        object.__setattr__(self, "tables", full)
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        return self.tables[name]
+
+    @property
+    def class_of(self) -> dict[str, str]:
+        """item -> class"""
+        return dict(zip(self["classes"]["item"], self["classes"]["class"], strict=True))
+
+    @property
+    def shown(self) -> list[tuple[str, str]]:
+        """(concept, item): what items show, by concepts if there are any, or else by keywords, or else by classes."""
+        concepts = self["concepts"]
+        if len(concepts):
+            table = concepts.loc[concepts["relevant"].astype(bool), ["concept", "item"]]
+        else:
+            table = (
+                self["keywords"][["keyword", "item"]] if len(self["keywords"]) else self["classes"][["class", "item"]]
+            )
+        return list(table.itertuples(index=False, name=None))
+
+    @property
+    def looked_at(self) -> set[str]:
+        """Items that `shown` says something of, be it that they show nothing."""
+        name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
+        return set(self[name]["item"])
+
+    def queries_among(self, items: Iterable[str]) -> list[str]:
+        """Those of `items` that may be asked with: all of them, unless the source names its queries."""
+        named = set(self["queries"]["item"])
+        return [item for item in items if not named or item in named]
+
+    def restricted_to(self, items: Iterable[str]) -> Labels:
+        """Only what is said of `items`; orderings of classes stay."""
+        known = set(items)
+        classes = set(self["classes"]["class"])
+        kept = {}
+        for name, table in self.tables.items():
+            allowed = known | classes if name == "orderings" else known
+            kept[name] = table[table[list(LABEL_ITEMS[name])].isin(allowed).all(axis=1)].reset_index(drop=True)
+        return Labels(kept)
