@@ -140,7 +140,9 @@ class Split:
         known, unknown = self._vectors
         stack = stack_distances(unknown, known, config.measures)
         self._vectors = []
-        return Labelled.of(known, config.measures, self.keywords, fold_of, asked), stack
+        del unknown
+        one_by_one = (known.pop(0) for _ in config.measures)
+        return Labelled.of(one_by_one, config.measures, self.keywords, fold_of, asked), stack
 
     def measured(self, ranker: NeighbourRanker, found: Fitted, stack: np.ndarray) -> KeywordScores:
         scores = np.concatenate(

@@ -23,7 +23,7 @@ from mediarank import store
 from mediarank.ops import model_server, promotion
 from mediarank.ops.drift import Movement
 from mediarank.ops.lockfile import Lock
-from mediarank.ops.promotion import Comparison, compare, promote, require_one_run
+from mediarank.ops.promotion import Comparison, compare, promote
 from mediarank.ops.promotion_config import PromotionConfig
 from mediarank.ops.registry import CHALLENGER, CHAMPION, Registry
 from mediarank.ops.results import decisions, decisions_markdown
@@ -100,10 +100,10 @@ def test_what_speaks_against(comparison: Comparison, moved: Any, scheduled: bool
 def test_a_lock_of_two_runs_is_refused() -> None:
     made = {"outs": [{"path": "data/frames", "md5": "new"}], "deps": [{"path": "src", "md5": "1"}]}
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "new"}]}}, {})
-    require_one_run(lock)
+    lock.require_one_run()
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "old"}]}}, {})
     with pytest.raises(DataError, match=r"data/frames was made anew since features read it; run dvc repro"):
-        require_one_run(lock)
+        lock.require_one_run()
 
 
 def test_scores_may_differ_if_the_order_does_not() -> None:

@@ -115,14 +115,14 @@ class Listening:
 
 SCALES: Final[Sequence[tuple[Literal["frequency", "lead"], float]]] = (
     *(("frequency", power) for power in (0.25, 0.5, 0.75)),
-    *(("lead", power) for power in (0.25, 0.5, 0.625, 0.75)),
+    *(("lead", power) for power in (0.25, 0.5, 0.625, 0.75, 0.875, 1.0)),
 )
 CANDIDATES: Final[Mapping[str, Sequence[Listening]]] = {
     "count": [Listening("count", k) for k in (5, 10, 20, 30, 50, 100, 200, 400)],
     "transfer": [Listening("transfer", k) for k in (2, 5, 10, 20)],
     "vote": [
         Listening("vote", k, sharpness=sharpness, scale=scale, power=power)
-        for k, sharpness, (scale, power) in product((20, 50, 200), (1.0, 2.0, 3.0, 4.0), SCALES)
+        for k, sharpness, (scale, power) in product((20, 50, 200, 400), (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), SCALES)
     ],
     "two_pass": [
         Listening("two_pass", per_word=per_word, sharpness=sharpness, scale=scale, power=power)

@@ -80,6 +80,17 @@ class Lock:
                         f"{PARAMS} has changed since {address} ran: {key} was {used!r}, is {found!r}; {REPRO_FIRST}"
                     )
 
+    def require_one_run(self) -> None:
+        """Refuse if stages are of different runs: one read what has been made anew since.
+
+        So it is after new files were ingested, or when a run was ended in the middle.
+        """
+        made = self.outs()
+        for address, stage in self.stages.items():
+            for dep in stage.get("deps", ()):
+                if made.get(dep["path"], dep.get("md5")) != dep.get("md5"):
+                    raise DataError(f"{dep['path']} was made anew since {address} read it; {REPRO_FIRST}")
+
 
 def read_lock(root: Path) -> Lock:
     """The lock of the workspace at `root`, which must have every stage that is planned."""

@@ -60,6 +60,7 @@ def track(root: Path, uri: str | None = None) -> TrackedRun:
     """
     root = root.resolve()
     lock = read_lock(root)
+    lock.require_one_run()
     record = gather(lock)
     store = tracking_uri(root, uri)
     with _alone(root):

@@ -36,10 +36,15 @@ def stack_distances(queries: Sequence[Floats], collection: Sequence[Floats], mea
 
 def spreads(stack: Floats) -> Floats:
     """The deviation of each type's distances over the pairs of a training stack; infinite for a constant type."""
-    found = np.empty(len(stack))
-    for k, values in enumerate(stack):
-        found[k] = values.std(dtype=np.float64)
+    found = np.array([_deviation(values) for values in stack])
     return np.where(found > 1e-9, found, np.inf).astype(np.float32)
+
+
+def _deviation(values: Floats, block: int = 256) -> float:
+    """In double precision, a few rows at a time, since there may be gigabytes of them."""
+    mean = values.mean(dtype=np.float64)
+    parts = (values[start : start + block] - mean for start in range(0, len(values), block))
+    return float(np.sqrt(sum(float(np.square(part).sum()) for part in parts) / values.size))
 
 
 def weighted_similarity(stack: Floats, weights: Floats, block: int = 256) -> Floats:

@@ -39,7 +39,7 @@ def fit(
     true = words_of(inputs.labels, items)
     words = sorted({word for own in true.values() for word in own}) if vocabulary is None else list(vocabulary)
     keywords = Keywords.of(items, true, words)
-    rows = [inputs.feature(name).rows(items) for name in config.features]
+    rows = (inputs.feature(name).rows(items) for name in config.features)
     table = inputs.roles.table
     group_of = dict(zip(table["item_id"], table["group_id"], strict=True))
     fold_of = deal_folds([None] * len(items), config.folds, config.seed, [group_of[item] for item in items])

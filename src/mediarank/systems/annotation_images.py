@@ -8,7 +8,7 @@ near it is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -46,19 +46,19 @@ class Labelled:
 
     @classmethod
     def of(
-        cls, rows: Sequence[Floats], measures: Sequence[str], keywords: Keywords, fold_of: Positions, asked: Positions
+        cls, rows: Iterable[Floats], measures: Sequence[str], keywords: Keywords, fold_of: Positions, asked: Positions
     ) -> Labelled:
-        """rows[k] : (images, d_k) vectors of a feature type; measures[k] : its distance"""
-        everyone = len(asked) == len(keywords)
-        stack = stack_distances(rows if everyone else [part[asked] for part in rows], rows, measures)
-        spread = spreads(stack)
+        """rows : for each feature type (images, d) vectors, taken one after another; measures : its distances"""
         thresholds = rank_thresholds(len(keywords))
+        stack = np.empty((len(measures), len(asked), len(keywords)), dtype=np.float32)
         levels = np.empty(stack.shape, dtype=np.uint8)
-        for k, distances in enumerate(stack):
-            others = distances.copy()
-            others[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
-            levels[k] = levels_of(others, thresholds)
-        return cls(keywords, asked, stack, levels, spread, fold_of)
+        for k, (part, measure) in enumerate(zip(rows, measures, strict=True)):
+            queries = part if len(asked) == len(part) else part[asked]
+            [distances] = stack_distances([queries], [part], [measure])
+            stack[k] = distances
+            distances[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
+            levels[k] = levels_of(distances, thresholds)
+        return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
 
     def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
         """Of some queries, by their place among `asked`, to all images; −inf to themselves."""
