@@ -57,3 +57,11 @@ def test_jobs_must_be_a_number(monkeypatch: pytest.MonkeyPatch, text: str) -> No
     monkeypatch.setenv("MEDIARANK_JOBS", text)
     with pytest.raises(ConfigError, match="MEDIARANK_JOBS"):
         jobs()
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://here"])
+def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setenv("MEDIARANK_CLUSTER", address)
+    monkeypatch.setattr(fanout, "PATIENCE", 0.5)
+    with pytest.raises(ConfigError, match=f"MEDIARANK_CLUSTER names '{address}'.* no Dask scheduler answers"):
+        fan_out(square, list(range(5)), "squares")

@@ -23,6 +23,9 @@ from mediarank.types import ConfigError
 START_UP: Final = 2.0
 """Seconds until worker processes have imported what they need; what is done sooner than that is done without them."""
 
+PATIENCE: Final = 20.0
+"""Seconds that a cluster's scheduler may take to answer."""
+
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
@@ -73,15 +76,25 @@ def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -
         return
     with ExitStack() as stack:
         if cluster:
-            from distributed import Client
-
-            stack.enter_context(Client(cluster))
+            stack.enter_context(_client(cluster))
             stack.enter_context(joblib.parallel_config("dask"))
         else:
             stack.enter_context(joblib.parallel_config("loky", n_jobs=workers))
         yield from joblib.Parallel(return_as="generator")(
             joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks[done:]
         )
+
+
+def _client(cluster: str) -> Any:
+    from distributed import Client
+
+    try:
+        return Client(cluster, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"MEDIARANK_CLUSTER names {cluster!r}, but no Dask scheduler answers there; start one (dask scheduler), or "
+            f"unset MEDIARANK_CLUSTER to work on this machine alone. ({error})"
+        ) from None
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:

@@ -32,7 +32,7 @@ def test_every_method_finds_the_topic(method: str, inputs: Inputs, outcome: Outc
     measured = annotation.measure({method: outcome.scores[method]}, inputs.labels, EvaluationConfig(resamples=10))
     topical = measured.per_query[measured.per_query["query"].isin([word for words in TOPICS for word in words])]
     assert len(topical) == 8
-    assert topical["recall"].mean() > 0.9
+    assert topical["recall"].mean() > 0.85, "by chance it would be 5 of 17"
 
 
 def test_every_test_image_is_scored_for_every_known_word(inputs: Inputs, outcome: Outcome) -> None:

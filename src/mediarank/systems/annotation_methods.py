@@ -1,7 +1,9 @@
 """How the methods of `annotation` are fitted and their numbers chosen.
 
 `fit_methods` chooses by cross-validation over training images: in each fold a ranker is fitted to the other images
-alone and every candidate rule is measured on the held-out ones; then the ranker is fitted to all of them.
+alone and every candidate rule is measured on the held-out ones; then the ranker is fitted to all of them. Precision is
+easily traded for recall at an equal F1, so of the candidates within a standard error of the highest F1 the one is
+chosen whose lower figure of the two is highest.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ from mediarank.types import Floats
 
 @dataclass(frozen=True)
 class Tried:
-    """What cross-validation tried: settings of the ranker, a rule, and how both did on held-out images."""
+    """What cross-validation tried: settings of the ranker, a rule, and how both did on held-out images.
+
+    error : the standard error of F1 over the folds
+    """
 
     settings: Mapping[str, int]
     listening: Listening
     scores: KeywordScores
+    error: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +59,7 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: AnnotationCo
         rankers: dict[tuple[int, ...], tuple[NeighbourRanker, Rehearsal]] = {}
         for method in own:
             eligible = [found for found in tried if found.listening.rule in METHODS[method].rules]
-            chosen = max(eligible, key=lambda found: found.scores.f1)
+            chosen = choose(eligible)
             key = tuple(chosen.settings.values())
             if key not in rankers:
                 [(_, ranker)] = RANKERS[name](whole, config.with_only(chosen.settings), False)
@@ -62,6 +68,13 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: AnnotationCo
             [listening] = rehearsal.learn([chosen.listening], config.tagprop_iterations)
             fitted[method] = Fitted(ranker, listening, chosen, eligible)
     return {method: fitted[method] for method in methods}
+
+
+def choose(tried: Sequence[Tried]) -> Tried:
+    """The most balanced of those whose F1 can't be told from the highest; the first among equals."""
+    best = max(tried, key=lambda found: found.scores.f1)
+    as_good = [found for found in tried if found.scores.f1 >= best.scores.f1 - best.error]
+    return max(as_good, key=lambda found: min(found.scores.precision, found.scores.recall))
 
 
 def _cross_validated(
@@ -78,7 +91,10 @@ def _cross_validated(
         for place, (_, ranker) in enumerate(options):
             for k, scores in enumerate(_held_out(part, ranker, candidates, config)):
                 found.setdefault((place, k), []).append(scores)
-    return [Tried(settings[place], candidates[k], _mean(scores)) for (place, k), scores in found.items()]
+    return [
+        Tried(settings[place], candidates[k], _mean(scores), _error([s.f1 for s in scores]))
+        for (place, k), scores in found.items()
+    ]
 
 
 def _held_out(
@@ -104,3 +120,8 @@ def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
     return KeywordScores(
         means["precision"], means["recall"], means["f1"], round(means["n_plus"]), round(means["absent"])
     )
+
+
+def _error(values: Sequence[float]) -> float:
+    """The standard error of their mean; 0 of a single one."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
