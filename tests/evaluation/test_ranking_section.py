@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mediarank.evaluation.blocks import Cell, Figure, Gallery, Table
+from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.protocols import (
     compare,
     metric_by_depth,
@@ -63,8 +64,9 @@ def section(
 ) -> Section:
     curves = precision_recall(rank_methods(scores, judgments), 11)
     differences = compare(table, "perfect", seed=1)
+    measured = Measured({}, summary, table, curves)
     return ranking_section(
-        "Retrieval", "What looks like this one?", summary, table, curves, scores, judgments, lambda _: picture,
+        "Retrieval", "What looks like this one?", measured, scores, judgments, lambda _: picture,
         groups=groups, differences=differences, intro=["An item is relevant to a query of its class."],
     )  # fmt: skip
 
@@ -172,7 +174,7 @@ def test_without_groups_bars_take_the_place_of_the_heat_table(
     scores: Scores, judgments: Judgments, table: pd.DataFrame, summary: pd.DataFrame
 ) -> None:
     curves = precision_recall(rank_methods(scores, judgments), 11)
-    plain = ranking_section("t", "q", summary, table, curves, scores, judgments, lambda _: None)
+    plain = ranking_section("t", "q", Measured({}, summary, table, curves), scores, judgments, lambda _: None)
     figures = [block.heading for block in plain.blocks if isinstance(block, Figure)]
     assert figures == ["Precision and recall", "mAP by method"]
     assert isinstance(plain.blocks[0], Table)

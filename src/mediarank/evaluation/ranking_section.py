@@ -15,6 +15,7 @@ import pandas as pd
 
 from mediarank.evaluation.blocks import Block, Cell, Column, Figure, Gallery, Row, Table, Text, Tile, Whisker
 from mediarank.evaluation.figures import Bar, Line, bar_figure, heat_figure, line_figure
+from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.protocols import mean_by_group
 from mediarank.evaluation.ranks import ranking
 from mediarank.evaluation.report import Fact, Section
@@ -40,9 +41,7 @@ MOST_GROUPS: Final = 20
 def ranking_section(
     title: str,
     question: str,
-    summary: pd.DataFrame,
-    table: pd.DataFrame,
-    curves: pd.DataFrame,
+    measured: Measured,
     scores: Mapping[str, FeatureMatrix],
     judgments: Judgments,
     thumbnail: Thumbnail,
@@ -53,13 +52,13 @@ def ranking_section(
     metric: str = "ap",
     depth: int = 12,
 ) -> Section:
-    """The whole section, from the tables of `protocols`.
+    """The whole section, from what `measure_rankings` gives.
 
-    summary, table, curves : of `summarise`, `per_query` and `precision_recall`
     groups : the class of each query (and item), for the means by class
     differences : of `compare` with the best method
     depth : pictures in a row of ranked results
     """
+    summary, table = measured.summary, measured.per_query
     best = best_method(summary, metric)
     found = _intervals(summary)[best, metric]
     unanswerable = f"and {found.skipped:,} with nothing relevant" if found.skipped else ""
@@ -72,7 +71,7 @@ def ranking_section(
     blocks: list[Block] = [Text(intro)] if intro else []
     blocks += [
         methods_table(summary, metric, differences),
-        precision_recall_figure(curves, best),
+        precision_recall_figure(measured.curves, best),
         groups_figure(table, groups, metric) if groups is not None else means_figure(summary, metric),
         ranked_gallery(table, scores[best], judgments, thumbnail, best, metric=metric, groups=groups, depth=depth),
     ]

@@ -9,7 +9,7 @@ which is far less sensitive to its parameter than the last weights are.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,35 +25,31 @@ _GRADIENT: Final = 3
 
 
 @dataclass
-class OnlineRanker:
-    """What the four rules share.
+class TripletLearner:
+    """What all learners share that go through triplets once.
 
     averaged : rank with the average of all weights so far instead of the last ones
     """
 
     averaged: bool = True
-    weights_: Floats = field(init=False, repr=False)
+    weights_: npt.NDArray[Any] = field(init=False, repr=False)
     seen_: int = field(init=False, default=0)
     _drift: npt.NDArray[np.float64] = field(init=False, repr=False)
-    _rule: ClassVar[int]
+    _precision: ClassVar[type] = np.float32
 
-    def parameter(self) -> float:
-        """The number that the rule's step depends on."""
-        raise NotImplementedError
-
-    def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> OnlineRanker:
+    def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> Self:
         """Forget everything, then learn from the triplets in their order."""
         rows, signs = require_triplets(differences, y)
         return self.start_at(np.zeros(rows.shape[1])).partial_fit(rows, signs)
 
-    def start_at(self, weights: npt.ArrayLike) -> OnlineRanker:
+    def start_at(self, weights: npt.ArrayLike) -> Self:
         """Forget everything and go on from these weights instead of from zeros."""
-        self.weights_ = np.array(weights, dtype=np.float32)
+        self.weights_ = np.array(weights, dtype=self._precision)
         self._drift = np.zeros(len(self.weights_))
         self.seen_ = 0
         return self
 
-    def partial_fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> OnlineRanker:
+    def partial_fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> Self:
         """Learn from more triplets. differences : (n, d) Δφ; y : (n,) of ±1, by default all +1"""
         rows, signs = require_triplets(differences, y)
         if not hasattr(self, "weights_"):
@@ -62,24 +58,42 @@ class OnlineRanker:
             raise DataError(
                 f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
             )
-        parameter = np.float32(self.parameter())
-        _learn(rows, signs, self._rule, parameter, self.averaged, self.seen_, self.weights_, self._drift)
+        self._go_through(rows, signs)
         self.seen_ += len(rows)
         return self
 
-    def fit_triplets(self, data: Triplets) -> OnlineRanker:
+    def fit_triplets(self, data: Triplets) -> Self:
         return self.fit(data.differences)
 
     @property
     def ranking_weights(self) -> Floats:
         """The weights to rank with: the average, or the last ones."""
         if not self.averaged or self.seen_ == 0:
-            return self.weights_
+            return self.weights_.astype(np.float32, copy=False)
         return (self.weights_ - self._drift / self.seen_).astype(np.float32)
 
     def predict(self, phi: Floats) -> Floats:
         """Scores of items by their φ, higher is better. phi : (n, d)"""
         return np.asarray(phi @ self.ranking_weights, dtype=np.float32)
+
+    def _go_through(self, rows: Floats, signs: Floats) -> None:
+        """Change the weights, and the drift by which their average differs from them, triplet after triplet."""
+        raise NotImplementedError
+
+
+@dataclass
+class OnlineRanker(TripletLearner):
+    """What the four rules of the paper share."""
+
+    _rule: ClassVar[int]
+
+    def parameter(self) -> float:
+        """The number that the rule's step depends on."""
+        raise NotImplementedError
+
+    def _go_through(self, rows: Floats, signs: Floats) -> None:
+        parameter = np.float32(self.parameter())
+        _learn(rows, signs, self._rule, parameter, self.averaged, self.seen_, self.weights_, self._drift)
 
 
 @dataclass

@@ -8,15 +8,14 @@ confidence-weighted learning, SCW-I (Wang et al. 2012), differ in how far they s
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 from scipy.stats import norm
 
-from mediarank.learners.online import require_triplets
-from mediarank.learners.triplets import Triplets
+from mediarank.learners.online import TripletLearner
 from mediarank.types import DataError, Floats
 
 _AROW: Final = 0
@@ -24,62 +23,26 @@ _SCW: Final = 1
 
 
 @dataclass
-class SecondOrderRanker:
-    """What both share.
-
-    averaged : rank with the average of all weights so far instead of the last ones
-    """
+class SecondOrderRanker(TripletLearner):
+    """What both share. averaged : not by default, as the weights settle by themselves"""
 
     averaged: bool = False
-    weights_: npt.NDArray[np.float64] = field(init=False, repr=False)
     covariance_: npt.NDArray[np.float64] = field(init=False, repr=False)
-    seen_: int = field(init=False, default=0)
-    _drift: npt.NDArray[np.float64] = field(init=False, repr=False)
+    _precision: ClassVar[type] = np.float64
     _rule: ClassVar[int]
 
     def parameters(self) -> tuple[float, float]:
         """The two numbers that the rule's α and β depend on."""
         raise NotImplementedError
 
-    def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> SecondOrderRanker:
-        """Forget everything, then learn from the triplets in their order."""
-        rows, signs = require_triplets(differences, y)
-        return self.start_at(np.zeros(rows.shape[1])).partial_fit(rows, signs)
-
-    def start_at(self, weights: npt.ArrayLike, variance: float = 1.0) -> SecondOrderRanker:
+    def start_at(self, weights: npt.ArrayLike, variance: float = 1.0) -> Self:
         """Forget everything and go on from these weights; the smaller the variance, the surer they are taken to be."""
-        self.weights_ = np.array(weights, dtype=np.float64)
+        super().start_at(weights)
         self.covariance_ = variance * np.eye(len(self.weights_))
-        self._drift = np.zeros(len(self.weights_))
-        self.seen_ = 0
         return self
 
-    def partial_fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> SecondOrderRanker:
-        """Learn from more triplets. differences : (n, d) Δφ; y : (n,) of ±1, by default all +1"""
-        rows, signs = require_triplets(differences, y)
-        if not hasattr(self, "weights_"):
-            self.start_at(np.zeros(rows.shape[1]))
-        if rows.shape[1] != len(self.weights_):
-            raise DataError(
-                f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
-            )
+    def _go_through(self, rows: Floats, signs: Floats) -> None:
         _learn(rows, signs, self._rule, *self.parameters(), self.seen_, self.weights_, self.covariance_, self._drift)
-        self.seen_ += len(rows)
-        return self
-
-    def fit_triplets(self, data: Triplets) -> SecondOrderRanker:
-        return self.fit(data.differences)
-
-    @property
-    def ranking_weights(self) -> Floats:
-        """The weights to rank with: the last ones, or the average."""
-        if not self.averaged or self.seen_ == 0:
-            return self.weights_.astype(np.float32)
-        return (self.weights_ - self._drift / self.seen_).astype(np.float32)
-
-    def predict(self, phi: Floats) -> Floats:
-        """Scores of items by their φ, higher is better. phi : (n, d)"""
-        return np.asarray(phi @ self.ranking_weights, dtype=np.float32)
 
 
 @dataclass

@@ -32,9 +32,7 @@ def section(
     shown = ranking_section(
         "Concepts",
         "Which items show it?",
-        measured.summary,
-        measured.per_query,
-        measured.curves,
+        measured,
         scores,
         _judgments(scores, labels),
         thumbnail,

@@ -41,9 +41,7 @@ def section(
     shown = ranking_section(
         "Events",
         "In which clips does it happen?",
-        measured.summary,
-        measured.per_query,
-        measured.curves,
+        measured,
         scores,
         _judgments(scores, labels),
         thumbnail,

@@ -187,9 +187,7 @@ def section(
     return ranking_section(
         "Retrieval",
         "What looks like this one?",
-        measured.summary,
-        measured.per_query,
-        measured.curves,
+        measured,
         scores,
         _judgments(scores, labels),
         thumbnail,
