@@ -18,8 +18,8 @@ from mediarank.ops.dvc_lock import mend_dvc_lock
 
 SMALL = {"images": 96, "clips": 12, "seed": 3}
 """A collection that all stages get through in about a minute."""
-LONGEST_S = 12.0
-"""No kill comes later than this after a start: so all of a run's stages get their share."""
+SHARE = 0.25
+"""No kill comes later after a start than this share of an undisturbed run: so all of its stages get their turn."""
 
 
 def kill_drill(folder: Path, kills: int, seed: int, stages: Sequence[str] = ()) -> dict[str, int]:
@@ -31,7 +31,7 @@ def kill_drill(folder: Path, kills: int, seed: int, stages: Sequence[str] = ()) 
     goes on working beside the rerun. A run that is finished before all kills are spent is followed by another one.
     """
     undisturbed = small_project(folder / "undisturbed", stages)
-    undisturbed.dvc("repro")
+    longest = SHARE * undisturbed.dvc("repro")
     wanted = (undisturbed.root / "dvc.lock").read_bytes()
     moments = random.Random(seed)  # noqa: S311 - moments, not secrets
     survived = spent = mended = rounds = 0
@@ -42,7 +42,7 @@ def kill_drill(folder: Path, kills: int, seed: int, stages: Sequence[str] = ()) 
         while spent < kills:
             run = project.start(sys.executable, "-m", "dvc", "repro")
             with no_orphans(run):
-                output = survives(run, moments.uniform(0.5, LONGEST_S))
+                output = survives(run, moments.uniform(0.5, longest))
                 if output is None:
                     (os.killpg if spent % 2 else os.kill)(run.pid, signal.SIGKILL)
                     run.wait()

@@ -91,7 +91,7 @@ def searching(images: int, rounds: int, folder: Path | None) -> dict[str, Any]:
         print(f"  read once {read:.3f} s, φ and the first 50 {search:.3f} s: {search / read:.2f} ×")
         print(f"  {after - before:.0f} MiB more in memory beyond the page cache; peak {_peak_mib():.0f} MiB with it")
         started = time.perf_counter()
-        shortlist = Shortlist.build(matrices, dimensions=64, cells=1024)
+        shortlist = Shortlist.build(matrices, cells=1024)
         built = time.perf_counter() - started
         recalls, quick = [], np.inf
         for k in range(20):

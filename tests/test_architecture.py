@@ -23,6 +23,7 @@ AFTERWARDS = {"promotion"}
 
 LEVELS = [
     {"types"},
+    {"labels"},
     {"store", "fanout", "evaluation"},
     {"media"},
     {"collections", "similarity"},
@@ -37,7 +38,7 @@ LEVELS = [
 ]
 OPERATIONS = {"mlflow", "prefect", "great_expectations", "dvc"}
 ALGORITHMS = {"similarity", "features", "base_models", "learners", "systems", "evaluation"}
-CONTRACTS = {"types", "store", "fanout", "config", "__init__", "cli", "__main__"}
+CONTRACTS = {"types", "labels", "store", "fanout", "config", "__init__", "cli", "__main__"}
 
 
 def modules() -> list[Path]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from mediarank.types import Floats
 
 FEEDBACK = Path(".mediarank/feedback")
+SHORTLIST = Path(".mediarank/shortlist")
 EXPLAINED = 3
 """Hits whose reasons are given."""
 
@@ -27,6 +28,9 @@ def search(
     image: Image,
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
     explain: Annotated[bool, typer.Option("--explain", help="say which features and similarities decided")] = False,
+    shortlist: Annotated[
+        bool, typer.Option("--shortlist", help="look only where the nearest are likely; for very large collections")
+    ] = False,
     method: Method = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("search.html"),
 ) -> None:
@@ -34,6 +38,7 @@ def search(
     from mediarank import config
     from mediarank.media.looking import look
     from mediarank.ops.search import hits_page, open_live
+    from mediarank.ops.shortlists import open_shortlist
     from mediarank.stages.report import small_jpeg, thumbnails
 
     params = config.load()
@@ -41,7 +46,8 @@ def search(
     if gone:
         print(f"{gone} pieces of feedback named items that are gone, and were left out")
     vectors, known = _describe(image, live)
-    hits = live.search(vectors, count, leave_out=image if known else None)
+    short = open_shortlist(live, Path(), SHORTLIST, print) if shortlist else None
+    hits = live.search(vectors, count, leave_out=image if known else None, shortlist=short)
     for rank, hit in enumerate(hits, start=1):
         print(f"{rank:>4}  {hit.score:8.3f}  {DATA / 'raw/media' / hit.item}")
     reasons = {hit.item: live.explain(vectors, hit.item) for hit in hits[:EXPLAINED]} if explain else {}

@@ -11,7 +11,7 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,9 @@ from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.similarity.shortlist import Shortlist
 from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats
+
+CANDIDATES: Final = 50
+"""How many items a shortlist holds for each that is to be found."""
 
 
 @dataclass(frozen=True)
@@ -114,13 +117,24 @@ class LiveRanker:
         leave_out: str | None = None,
         shortlist: Shortlist | None = None,
     ) -> list[Hit]:
-        """The best items, best first; with a shortlist, the best among fifty times as many candidates."""
+        """The best items, best first; with a shortlist, the best among its candidates."""
         v, offset = self.scaler.unscaled(self.ranking_weights)
-        among = None if shortlist is None else shortlist.candidates(vectors, 50 * (count + 1))
+        among = None if shortlist is None else shortlist.candidates(vectors, CANDIDATES * (count + 1))
         places, scores = nearest(vectors, self._rows, v, count + 1, among)
         ids = self.matrices[0].ids[places].tolist()
         hits = [Hit(item, float(score) + offset) for item, score in zip(ids, scores, strict=True) if item != leave_out]
         return hits[:count]
+
+    def recall(self, shortlist: Shortlist, count: int = 20, queries: int = 20, seed: int = 0) -> float:
+        """The share of the first items that a search by shortlist finds, over items drawn as queries."""
+        ids = self.matrices[0].ids
+        drawn = np.random.default_rng(seed).choice(len(ids), min(queries, len(ids)), replace=False)
+        shares = []
+        for item in ids[np.sort(drawn)].tolist():
+            vectors = self.vectors(item)
+            exact, quick = ({hit.item for hit in self.search(vectors, count, None, s)} for s in (None, shortlist))
+            shares.append(len(exact & quick) / len(exact))
+        return float(np.mean(shares))
 
     def explain(self, vectors: Sequence[Floats], item: str) -> pd.DataFrame:
         """feature, similarity, value, weight, contribution: the parts of an item's score, the largest first.
