@@ -65,3 +65,8 @@ def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, a
     monkeypatch.setattr(fanout, "PATIENCE", 0.5)
     with pytest.raises(ConfigError, match=f"MEDIARANK_CLUSTER names '{address}'.* no Dask scheduler answers"):
         fan_out(square, list(range(5)), "squares")
+
+
+def test_one_item_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
+    assert fan_out(square, [3], "squares") == [9]
+    assert capsys.readouterr().err == ""

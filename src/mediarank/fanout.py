@@ -112,8 +112,11 @@ def _thread_pools(modules: int) -> Any:
 
 
 def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
-    """A progress bar on a terminal; in a log, a plain line every ten seconds and one at the end."""
+    """A progress bar on a terminal; in a log, a line every ten seconds and one at the end; of a single item nothing."""
     total = sum(lengths)
+    if total == 1:
+        yield from chunks
+        return
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
