@@ -40,7 +40,7 @@ class TripletLearner:
     def fit(self, differences: Floats, y: npt.ArrayLike | None = None) -> Self:
         """Forget everything, then learn from the triplets in their order."""
         rows, signs = require_triplets(differences, y)
-        return self.start_at(np.zeros(rows.shape[1])).partial_fit(rows, signs)
+        return self.start_at(np.zeros(rows.shape[1]))._go_on(rows, signs)
 
     def start_at(self, weights: npt.ArrayLike) -> Self:
         """Forget everything and go on from these weights instead of from zeros."""
@@ -58,9 +58,7 @@ class TripletLearner:
             raise DataError(
                 f"This ranker learned {len(self.weights_)} dimensions; the new triplets have {rows.shape[1]}."
             )
-        self._go_through(rows, signs)
-        self.seen_ += len(rows)
-        return self
+        return self._go_on(rows, signs)
 
     def fit_triplets(self, data: Triplets) -> Self:
         return self.fit(data.differences)
@@ -75,6 +73,11 @@ class TripletLearner:
     def predict(self, phi: Floats) -> Floats:
         """Scores of items by their φ, higher is better. phi : (n, d)"""
         return np.asarray(phi @ self.ranking_weights, dtype=np.float32)
+
+    def _go_on(self, rows: Floats, signs: Floats) -> Self:
+        self._go_through(rows, signs)
+        self.seen_ += len(rows)
+        return self
 
     def _go_through(self, rows: Floats, signs: Floats) -> None:
         """Change the weights, and the drift by which their average differs from them, triplet after triplet."""
@@ -149,9 +152,17 @@ def require_triplets(differences: Floats, y: npt.ArrayLike | None) -> tuple[Floa
     if rows.ndim != 2:
         raise DataError(f"Triplets are rows of differences of φ, (n, d), not an array of shape {rows.shape}.")
     signs = np.ones(len(rows), np.float32) if y is None else np.ascontiguousarray(y, dtype=np.float32)
-    if signs.shape != (len(rows),) or not (np.abs(signs) == 1).all():
+    if signs.shape != (len(rows),) or not _all_signs(signs):
         raise DataError(f"y must hold one +1 or -1 for each of the {len(rows)} triplets.")
     return rows, signs
+
+
+@njit(cache=True)
+def _all_signs(signs: npt.NDArray[Any]) -> bool:
+    good = True
+    for sign in signs:
+        good &= abs(sign) == 1
+    return good
 
 
 @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})
