@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,6 +46,7 @@ from mediarank.systems.concepts_figures import (
     mean_curve,
     speed_up,
     trace,
+    trace_scored,
 )
 from mediarank.systems.concepts_model import ConceptsModel, concept_scores, rank_examples, score_items
 from mediarank.types import FeatureMatrix, MediarankError
@@ -95,11 +97,13 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
     for seed in range(1 if options.quick else options.seeds):
         runs.append(measure(described, seed))
         print_run(seed, runs[-1])
+        sys.stdout.flush()
     if options.out:
         write_figures(options.out, runs)
     return {
         "paper": summary(PAPER, runs),
         "best": summary(BEST, runs),
+        "others": {name: summary(name, runs) for name in TRACED if name not in (REFERENCE, PAPER, BEST)},
         "map_full": {name: float(np.mean([run.ends[name] for run in runs])) for name in runs[0].ends},
     }
 
@@ -118,7 +122,13 @@ def measure(described: Described, seed: int) -> Run:
         traces = {m: trace_all(model.plans[m], concepts, pools, described, items) for m in TRACED}
         examples = rank_examples(pools, scores, described.judgments)
         grid = regulariser_plans(examples, config.lambdas) if seed == 0 else {}
-        regularisers = {key: trace_all(plans, concepts, pools, described, items) for key, plans in grid.items()}
+    known = {concept: concept_scores(pools, found, concept) for concept in concepts} if grid else {}
+    regularisers = {
+        key: [
+            trace_scored(plans[c], c, scored, described.judgments.grades(c, items) > 0) for c, scored in known.items()
+        ]
+        for key, plans in grid.items()
+    }
     ends = {m: float(mean_curve(of_method, "evaluations", FULL)[1][-1]) for m, of_method in traces.items()}
     ends |= end_points(model, scores, found, concepts, described, items)
     return Run(traces, ends, model.chosen, regularisers)

@@ -52,5 +52,12 @@ def test_what_can_not_be_solved_is_refused() -> None:
         fit_ridge(kernel, targets[:-1], 0.1)
     with pytest.raises(DataError, match="can't be regressed"):
         fit_ridge(kernel, targets, 0.0)
-    with pytest.raises(DataError, match="larger"):
-        fit_ridge(-np.eye(15), targets, 0.1)
+    with pytest.raises(DataError, match="far from positive definite"):
+        fit_ridge(-9 * np.eye(15), targets, 0.1)
+
+
+def test_a_kernel_that_is_not_quite_one_gets_a_larger_penalty() -> None:
+    kernel, targets = made(seed=3)
+    lowest = np.linalg.eigvalsh(kernel)[0]
+    bent = kernel - (lowest + 0.15) * np.eye(15)
+    np.testing.assert_array_equal(fit_ridge(bent, targets, 0.1)[0], fit_ridge(bent, targets, 0.2)[0])

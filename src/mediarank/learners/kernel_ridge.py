@@ -6,6 +6,9 @@ again: `y_i − a_i / [(K + λI)⁻¹]_ii`.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
@@ -13,14 +16,24 @@ from threadpoolctl import threadpool_limits
 
 from mediarank.types import DataError, Floats
 
+TRIES: Final = 6
 Doubles = npt.NDArray[np.float64]
 
 
 def fit_ridge(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> tuple[Floats, Floats]:
     """(coefficients, left_out), both (images, words): a new image's scores are `k · coefficients`.
 
-    kernel : (images, images), averaged with its transpose; targets : (images, words); penalty : λ
+    kernel : (images, images), averaged with its transpose; targets : (images, words)
+    penalty : λ; doubled until the kernel is positive definite with it, as not all distances make one that is
     """
+    for _ in range(TRIES):
+        with suppress(np.linalg.LinAlgError):
+            return _fit(kernel, targets, penalty)
+        penalty *= 2
+    raise DataError(f"The kernel is far from positive definite: even the penalty {penalty} does not help.")
+
+
+def _fit(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> tuple[Floats, Floats]:
     K, Y = np.array(kernel, dtype=np.float64), np.asarray(targets, dtype=np.float64)
     if K.shape != (len(Y), len(Y)) or not penalty > 0:
         raise DataError(f"A kernel {K.shape} over {len(Y)} images with the penalty {penalty} can't be regressed on.")
@@ -30,7 +43,7 @@ def fit_ridge(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> 
     with threadpool_limits(1, user_api="blas"):  # the same digits on any number of cores
         factor, failed = lapack.dpotrf(K, lower=1, overwrite_a=1)
         if failed:
-            raise DataError(f"The kernel is not positive definite with the penalty {penalty}; give a larger one.")
+            raise np.linalg.LinAlgError
         coefficients, _ = lapack.dpotrs(factor, Y, lower=1)
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
     left_out = Y - coefficients / np.diagonal(inverse)[:, None]
