@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from mediarank.base_models.svm import stratified_folds
 from mediarank.evaluation.metrics import average_precision
+from mediarank.fanout import fan_out
 from mediarank.learners.costs import Costs, relative_costs
 from mediarank.learners.plan import Plan, walk
 from mediarank.types import DataError, Floats
@@ -87,13 +89,15 @@ def choose(
     """The candidate of the highest mean over concepts, the first among equals, and the means of all."""
     if not candidates:
         raise DataError("There is nothing to choose from: give at least one candidate.")
-    values: dict[Name, list[float]] = {name: [] for name in candidates}
-    for examples in concepts:
-        for name, fit in candidates.items():
-            values[name].append(held_out(fit, examples, worth=worth, folds=folds, seed=seed))
-    known = {name: [v for v in of_name if not np.isnan(v)] for name, of_name in values.items()}
-    means = {name: float(np.mean(of_name)) if of_name else 0.0 for name, of_name in known.items()}
+    of_concept = partial(_held_out_each, list(candidates.values()), worth, folds, seed)
+    values = np.array(fan_out(of_concept, list(concepts), "choosing settings", batch=1)).reshape(-1, len(candidates))
+    known = {name: of_name[~np.isnan(of_name)] for name, of_name in zip(candidates, values.T, strict=True)}
+    means = {name: float(np.mean(of_name)) if len(of_name) else 0.0 for name, of_name in known.items()}
     return max(means, key=lambda name: means[name]), means
+
+
+def _held_out_each(fits: Sequence[Fit], worth: Worth, folds: int, seed: int, examples: Examples) -> list[float]:
+    return [held_out(fit, examples, worth=worth, folds=folds, seed=seed) for fit in fits]
 
 
 def _part(examples: Examples, rows: npt.NDArray[np.intp]) -> Examples:
