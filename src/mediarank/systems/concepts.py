@@ -53,9 +53,9 @@ class ConceptsConfig:
     methods : what to fit; all rank the same machines
     rounds, score_range, step, regulariser, regularization : of (imbalanced) RankBoost
     stages, keep, floor : of the cascades
-    strengths, keeps : of the ridge in forward_cascade, and what it keeps instead
-    cost_weights : how much a machine's cost counts when forward_cascade chooses one; of several strengths, shares to
-        keep and weights the best are found by cross-validation on the `rank` and `valid` roles
+    strengths : of the ridge in forward_cascade
+    cost_weights : how much a machine's cost counts when forward_cascade chooses one; of several strengths and
+        weights the best are found by cross-validation on the `rank` and `valid` roles
     lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; none leaves it out
     """
 
@@ -77,7 +77,6 @@ class ConceptsConfig:
     keep: Share = 0.5
     floor: Share = 0.1
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
-    keeps: tuple[Share, ...] = (0.25, 0.5)
     cost_weights: tuple[float, ...] = (0.0, 1.0)
     lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)
     seed: int = 7
@@ -86,8 +85,8 @@ class ConceptsConfig:
     def __post_init__(self) -> None:
         if not self.methods or not self.strengths or min(self.strengths) <= 0:
             raise ValueError("give at least one method, and at least one strength, all above 0")
-        if not self.cost_weights or min(self.cost_weights) < 0 or not self.keeps:
-            raise ValueError("give at least one cost weight, all from 0 up, and one share to keep")
+        if not self.cost_weights or min(self.cost_weights) < 0:
+            raise ValueError("give at least one cost weight, all from 0 up")
 
 
 METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
@@ -110,7 +109,7 @@ METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
         e.scores, e.relevant
     ),
     "forward_cascade": lambda config, e: ForwardCascade(
-        config.stages, config.keeps[0], config.floor, config.strengths[0], config.cost_weights[0]
+        config.stages, config.keep, config.floor, config.strengths[0], config.cost_weights[0]
     ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
@@ -192,7 +191,7 @@ def fit_rankers(
     """
     examples = rank_examples(pools, scores, judgments, extraction)
     config = settle(list(examples.values()), config)
-    chosen = {"strength": config.strengths[0], "keep": config.keeps[0], "cost_weight": config.cost_weights[0]}
+    chosen = {"strength": config.strengths[0], "cost_weight": config.cost_weights[0]}
     fitted = fan_out(partial(_fit_methods, config), list(examples.values()), "rankers of concepts")
     plans: dict[str, Mapping[str, Plan]] = {
         method: dict(zip(examples, (by_method[method] for by_method in fitted), strict=True))
@@ -218,13 +217,13 @@ def regulariser_plans(
 
 
 def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConfig:
-    """The configuration with one strength, share and cost weight left, by cross-validation on at most 30 concepts.
+    """The configuration with one strength and one cost weight left, by cross-validation on at most 30 concepts.
 
     What counts is the precision that small budgets buy (`early_precision`), which is what a cascade is for.
     """
     settings = [
-        replace(config, strengths=(strength,), keeps=(keep,), cost_weights=(weight,))
-        for strength, keep, weight in product(config.strengths, config.keeps, config.cost_weights)
+        replace(config, strengths=(strength,), cost_weights=(weight,))
+        for strength, weight in product(config.strengths, config.cost_weights)
     ]
     if len(settings) == 1:
         return settings[0]
