@@ -31,12 +31,13 @@ def kill_drill(folder: Path, kills: int, seed: int, stages: Sequence[str] = ()) 
     goes on working beside the rerun. A run that is finished before all kills are spent is followed by another one.
     """
     undisturbed = small_project(folder / "undisturbed", stages)
+    undisturbed.commit("a small collection")
     longest = SHARE * undisturbed.dvc("repro")
     wanted = (undisturbed.root / "dvc.lock").read_bytes()
     moments = random.Random(seed)  # noqa: S311 - moments, not secrets
     survived = spent = mended = rounds = 0
     while spent < kills:
-        project = small_project(folder / f"killed{rounds}", stages)
+        project = Project.clone(folder / f"killed{rounds}", undisturbed.root)
         rounds += 1
         began_with = spent
         while spent < kills:
