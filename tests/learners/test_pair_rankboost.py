@@ -127,13 +127,13 @@ def test_what_does_not_fit_is_refused() -> None:
 def test_the_kernels_are_their_python() -> None:
     better, worse, w = pairs(7, count=30)
     potential, again = np.zeros((3, 6)), np.zeros((3, 6))
-    everyone = np.arange(30)
-    pair_rankboost._add_potentials.py_func(better, worse, everyone, w, potential)
+    everyone = np.arange(30, dtype=np.uint16)
+    pair_rankboost._add_potentials.py_func(better, worse, 0, everyone, w, potential)
     for k in range(3):
         expected = np.bincount(better[k], w, 6) - np.bincount(worse[k], w, 6)
         np.testing.assert_allclose(potential[k], expected, atol=1e-12)
     before = w.sum()
-    change = pair_rankboost._reweigh.py_func(better, worse, 1, 2, 0.5, 2.0, w, potential)
-    pair_rankboost._add_potentials.py_func(better, worse, everyone, w, again)
+    change = pair_rankboost._reweigh.py_func(better, worse, 0, 1, 2, 0.5, 2.0, w, potential)
+    pair_rankboost._add_potentials.py_func(better, worse, 0, everyone, w, again)
     np.testing.assert_allclose(potential, again, atol=1e-12)
     assert w.sum() - before == pytest.approx(change)

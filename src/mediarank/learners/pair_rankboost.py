@@ -24,7 +24,7 @@ from mediarank.types import DataError, Floats
 Doubles = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 BLOCK: Final = 1 << 16
-"""Pairs that a thread goes through at a time."""
+"""Pairs that a thread goes through at a time; their places fit 16 bits."""
 SMALL: Final = 1e-6
 """Added to both sides of an exact step: a ranker that is never wrong would get an infinite weight."""
 
@@ -98,6 +98,7 @@ class _Potentials:
     """
 
     def __init__(self, better: Levels, worse: Levels, w: Doubles, pool: ThreadPoolExecutor) -> None:
+        better, worse = np.ascontiguousarray(better), np.ascontiguousarray(worse)
         self.better, self.worse, self.w, self.pool = better, worse, w, pool
         self.blocks = [slice(start, start + BLOCK) for start in range(0, len(w), BLOCK)]
         levels = int(max(better.max(), worse.max())) + 1
@@ -106,8 +107,8 @@ class _Potentials:
 
         def add(number: int) -> None:
             block = self.blocks[number]
-            everyone = np.arange(len(w[block]))
-            _add_potentials(better[:, block], worse[:, block], everyone, w[block], self.potentials[number])
+            everyone = np.arange(len(w[block]), dtype=np.uint16)
+            _add_potentials(better, worse, block.start, everyone, w[block], self.potentials[number])
 
         list(pool.map(add, range(len(self.blocks))))
 
@@ -125,40 +126,59 @@ class _Potentials:
 
         def change(number: int) -> float:
             block = self.blocks[number]
-            better, worse = self.better[:, block], self.worse[:, block]
-            return float(_reweigh(better, worse, k, level, fall, rise, self.w[block], self.potentials[number]))
+            ranker = k, level, fall, rise
+            return float(
+                _reweigh(self.better, self.worse, block.start, *ranker, self.w[block], self.potentials[number])
+            )
 
         self.total += sum(self.pool.map(change, range(len(self.blocks))))
 
 
 @njit(cache=True, nogil=True)
-def _add_potentials(better: Any, worse: Any, chosen: Any, amounts: Any, potential: Any) -> None:
-    """Add an amount for each of the chosen pairs. A feature at a time: its two tables stay in the nearest cache."""
-    gains, losses = np.empty(potential.shape[1]), np.empty(potential.shape[1])
+def _add_potentials(better: Any, worse: Any, start: int, chosen: Any, amounts: Any, potential: Any) -> None:
+    """Add an amount for each of the chosen pairs of the block that starts there.
+
+    A feature at a time: its tables stay in the nearest cache. Two pairs at a time, each with tables of its own: neither
+    waits for what the other writes.
+    """
+    levels, even = potential.shape[1], len(chosen) // 2 * 2
+    gains, losses, gains_too, losses_too = np.empty(levels), np.empty(levels), np.empty(levels), np.empty(levels)
     for k in range(better.shape[0]):
-        first, second = better[k], worse[k]
-        gains[:], losses[:] = 0.0, 0.0
-        for q in range(len(chosen)):
+        first, second = better[k, start:], worse[k, start:]
+        gains[:], losses[:], gains_too[:], losses_too[:] = 0.0, 0.0, 0.0, 0.0
+        for q in range(0, even, 2):
+            one, other = chosen[q], chosen[q + 1]
+            gains[first[one]] += amounts[q]
+            losses[second[one]] += amounts[q]
+            gains_too[first[other]] += amounts[q + 1]
+            losses_too[second[other]] += amounts[q + 1]
+        for q in range(even, len(chosen)):
             gains[first[chosen[q]]] += amounts[q]
             losses[second[chosen[q]]] += amounts[q]
-        for level in range(len(gains)):
-            potential[k, level] += gains[level] - losses[level]
+        for level in range(levels):
+            potential[k, level] += (gains[level] + gains_too[level]) - (losses[level] + losses_too[level])
 
 
 @njit(cache=True, nogil=True)
-def _reweigh(better: Any, worse: Any, k: int, level: int, fall: float, rise: float, w: Any, potential: Any) -> float:
-    """Line 5 with α, before the division by Z; returns by how much the sum of the weights has changed."""
-    first, second = better[k], worse[k]
-    chosen, amounts = np.empty(len(w), np.int64), np.empty(len(w))
-    count, change = 0, 0.0
-    for p in range(len(w)):
-        near = first[p] <= level
-        if near == (second[p] <= level):
-            continue
-        new = w[p] * (fall if near else rise)
-        chosen[count], amounts[count] = p, new - w[p]
-        change += new - w[p]
-        w[p] = new
-        count += 1
-    _add_potentials(better, worse, chosen[:count], amounts[:count], potential)
+def _reweigh(
+    better: Any, worse: Any, start: int, k: int, level: int, fall: float, rise: float, w: Any, potential: Any
+) -> float:
+    """Line 5 with α, before the division by Z; returns by how much the sum of the weights has changed.
+
+    w : of the pairs of the block that starts there
+    """
+    first, second = better[k, start:], worse[k, start:]
+    places = np.empty(len(w) + 1, np.uint16)
+    count = 0
+    for p in range(len(w)):  # without a branch, which nobody could predict
+        places[count] = p
+        count += (first[p] <= level) != (second[p] <= level)
+    chosen, amounts = places[:count], np.empty(count)
+    change = 0.0
+    for q in range(count):
+        p = chosen[q]
+        amounts[q] = w[p] * ((fall if first[p] <= level else rise) - 1.0)
+        w[p] += amounts[q]
+        change += amounts[q]
+    _add_potentials(better, worse, start, chosen, amounts, potential)
     return change
