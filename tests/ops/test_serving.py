@@ -44,6 +44,10 @@ def test_a_picture_from_outside_is_described_as_the_pipeline_would(packed: Packe
     assert np.corrcoef(outside[0], inside[0])[0, 1] > 0.995, "its working copy is a JPEG, the one in the project is not"
     vectors = {name: matrix.rows([item])[0] for name, matrix in packed.matrices.items()}
     np.testing.assert_array_equal(packed.rank_vectors(vectors), inside)
+    with pytest.raises(DataError, match=r"lab has \d+ numbers, not an array of shape \(3,\)"):
+        packed.rank_vectors(vectors | {"lab": [1, 2, 3]})
+    with pytest.raises(DataError, match="needs numbers for lab, hue; some have none"):
+        packed.rank_vectors(vectors | {"lab": []})
 
 
 def test_what_a_file_lacks_is_said(packed: Packed, tmp_path: Path) -> None:

@@ -141,13 +141,19 @@ class Packed:
         return self.served.rank(described, [FILE])
 
     def rank_vectors(self, vectors: Mapping[str, npt.ArrayLike]) -> Floats:
-        """Scores (1, names) by the vectors themselves; a row a frame where a type has several of a clip."""
+        """Scores (1, names) by the vectors themselves; a row a frame where a type has several of a clip, none at all
+        where a clip lacks what the type looks at."""
         described = {}
         for name in self.served.features:
+            names = self.matrices[name].names
             rows = np.asarray(vectors[name], np.float32)
-            ids = [FILE] if rows.ndim == 1 else [frame_id(FILE, k) for k in range(len(rows))]
-            width = len(self.matrices[name].names)
-            described[name] = FeatureMatrix(np.array(ids, str), self.matrices[name].names, rows.reshape(-1, width))
+            if rows.size and (rows.ndim > 2 or rows.shape[-1] != len(names)):
+                raise DataError(f"{name} has {len(names)} numbers, not an array of shape {rows.shape}.")
+            several = rows.reshape(-1, len(names))
+            ids = [FILE] if rows.ndim == 1 and rows.size else [frame_id(FILE, k) for k in range(len(several))]
+            described[name] = FeatureMatrix(np.array(ids, str), names, several)
+        if FILE not in self.served.able(described):
+            raise DataError(f"{self.system} needs numbers for {', '.join(self.served.features)}; some have none.")
         return self.served.rank(described, [FILE])
 
     @cached_property
