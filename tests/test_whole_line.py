@@ -90,7 +90,7 @@ def keep_features(project: Path) -> None:
     systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5}
     systems["retrieval"] |= {"features": list(IMAGE_FEATURES), "instances": 5000}
     systems["attributes"] |= {"kernels": [{"feature": name} for name in IMAGE_FEATURES], "folds": 3, "max_pairs": 500}
-    systems["annotation"] |= {"features": list(IMAGE_FEATURES), "methods": ["jec", "rnn"], "folds": 2}
+    systems["annotation"] |= {"features": list(IMAGE_FEATURES), "methods": ["jec", "rnn", "2pknn"], "folds": 2}
     change_params(project, "systems", None, systems)
     plan = yaml.safe_load((project / "dvc.yaml").read_text())
     for stage in plan["stages"].values():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from made_annotation import QUICK, made_inputs
@@ -24,7 +26,8 @@ def outcome(inputs: Inputs) -> Outcome:
 
 
 def test_the_model_is_kept_whole(inputs: Inputs, outcome: Outcome) -> None:
-    model = AnnotationModel.of_arrays(outcome.arrays, outcome.facts)
+    facts = json.loads(json.dumps(outcome.facts, sort_keys=True))  # as it comes back from disk
+    model = AnnotationModel.of_arrays(outcome.arrays, facts)
     test = inputs.roles.items("test")
     rows = [[inputs.features[name].rows(items) for name in QUICK.features] for items in (test, model.items)]
     for name, scores in model.scores(*rows).items():

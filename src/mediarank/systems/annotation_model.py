@@ -114,16 +114,15 @@ class AnnotationModel:
         rows = np.zeros((len(facts["items"]), len(words)), np.float32)
         starts = arrays["keyword_starts"]
         rows[np.repeat(np.arange(len(rows)), np.diff(starts)), arrays["keywords"]] = 1
-        rankers: dict[str, NeighbourRanker] = {}
+        kept: dict[str, NeighbourRanker] = {}  # in JSON methods come in any order, a sharer before the keeper
+        for name in {found["ranker"] for found in facts["methods"].values()}:
+            if f"{name}.tables" in arrays:
+                kept[name] = BoostedOrder(arrays[f"{name}.tables"], arrays[f"{name}.thresholds"])
+            else:
+                kept[name] = WeightedSum(arrays[f"{name}.weights"])
+        rankers = {method: kept[found["ranker"]] for method, found in facts["methods"].items()}
         listening = {}
         for method, found in facts["methods"].items():
-            name = found["ranker"]
-            if name != method:
-                rankers[method] = rankers[name]
-            elif f"{name}.tables" in arrays:
-                rankers[method] = BoostedOrder(arrays[f"{name}.tables"], arrays[f"{name}.thresholds"])
-            else:
-                rankers[method] = WeightedSum(arrays[f"{name}.weights"])
             numbers: dict[str, Any] = {key: found[key] for key in NUMBERS if key in found}
             numbers |= {key: arrays[f"{method}.{key}"] for key in LEARNED if f"{method}.{key}" in arrays}
             listening[method] = Listening(found["rule"], **numbers)
