@@ -112,7 +112,7 @@ def test_it_survives_being_stored(model: AttributesModel) -> None:
     inputs = collection()
     ids = list(inputs.features["shape"].ids)
     arrays, facts = model.to_arrays()
-    again = AttributesModel.from_arrays(arrays, json.loads(json.dumps(facts)))
+    again = AttributesModel.from_arrays(arrays, json.loads(json.dumps(facts, sort_keys=True)))
     np.testing.assert_array_equal(again.scores(inputs.features, ids).values, model.scores(inputs.features, ids).values)
     assert again.to_arrays()[1] == facts
 

@@ -191,7 +191,7 @@ def test_the_system_ranks_from_base_scores_measures_and_shows() -> None:
     np.testing.assert_array_equal(outcome.scores["rankboost"].values, same["rankboost"].values)
     measured = concepts.measure(outcome.scores, inputs.labels, EvaluationConfig(resamples=20))
     assert measured.metrics["forward_cascade"]["map"] > 0.3
-    facts = json.loads(json.dumps(outcome.facts))
+    facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
     shown = concepts.section(outcome.scores, measured, inputs.labels, lambda item: None, 5, facts)
     titles = [block.heading for block in shown.blocks if isinstance(block, Figure)]
     assert titles[-5:] == [

@@ -36,7 +36,7 @@ def test_a_perfect_ranking_has_a_perfect_measure() -> None:
 def test_the_section_shows_methods_rankings_and_the_papers_figures() -> None:
     given = inputs()
     outcome = events.run(given, CONFIG)
-    facts = json.loads(json.dumps(outcome.facts))
+    facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
     measured = events.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10))
     section = events.section(outcome.scores, measured, given.labels, lambda item: None, 4, facts)
     page = render(Report("test", [], [section]))

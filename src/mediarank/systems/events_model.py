@@ -59,7 +59,13 @@ class EventsModel:
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays for npz and facts for JSON."""
         arrays: dict[str, npt.NDArray[Any]] = {f"weights.{m}": weights for m, weights in self.weights.items()}
-        facts: dict[str, Any] = {"events": list(self.events), "uses": dict(self.uses), "classifiers": {}}
+        order = list(next(iter(self.classifiers.values())))  # of the columns of weights; JSON keeps none
+        facts: dict[str, Any] = {
+            "events": list(self.events),
+            "uses": dict(self.uses),
+            "order": order,
+            "classifiers": {},
+        }
         for which, found in self.classifiers.items():
             facts["classifiers"][which] = {}
             for name, classifier in found.items():
@@ -71,8 +77,8 @@ class EventsModel:
     def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]) -> EventsModel:
         classifiers = {
             which: {
-                name: ClipClassifier.from_arrays(_below(arrays, f"{which}.{name}."), meta)
-                for name, meta in found.items()
+                name: ClipClassifier.from_arrays(_below(arrays, f"{which}.{name}."), found[name])
+                for name in facts["order"]
             }
             for which, found in facts["classifiers"].items()
         }
