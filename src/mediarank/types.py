@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 KINDS: Final = ("image", "clip", "sound")
 ROLES: Final = ("base", "rank", "valid", "test")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mediarank.learners.image_folds import deal_folds, held_out_shares
+from mediarank.learners.image_folds import deal_folds
 from mediarank.learners.kernel_stack import GramStack
+from mediarank.learners.pair_validation import held_out_shares
 from mediarank.learners.pairs import OrderedPairs
 from mediarank.learners.rankmkl import RankMKL
 from mediarank.types import DataError

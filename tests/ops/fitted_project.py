@@ -29,7 +29,7 @@ from mediarank.media.limits import Limits
 from mediarank.ops.checks import summary_of, summary_of_features
 from mediarank.ops.lockfile import dvc_hash
 from mediarank.ops.serving import Preparation
-from mediarank.systems import retrieval
+from mediarank.systems import retrieval, retrieval_report
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
 from mediarank.types import Manifest, Roles
@@ -86,7 +86,7 @@ def make(root: Path, items: int = 72, noise: float = 0.0, seed: int = 0) -> Path
     store.write_json(data / "check_features/result.json", {"success": True, "summary": moments})
     outcome = retrieval.run(Inputs(matrices, labels, roles), CONFIG)
     store.write_outcome(data / "systems/retrieval", outcome.arrays, outcome.facts, outcome.scores)
-    measured = retrieval.measure(outcome.scores, labels, EvaluationConfig(resamples=50))
+    measured = retrieval_report.measure(outcome.scores, labels, EvaluationConfig(resamples=50))
     folder = data / "evaluation/retrieval"
     store.write_measured(folder, measured.metrics, measured.summary, measured.per_query, measured.curves)
     store.write_text(data / "report/report.html", "<html></html>\n")

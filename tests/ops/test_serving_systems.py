@@ -30,7 +30,7 @@ from mediarank.systems.annotation import AnnotationConfig
 from mediarank.systems.attributes import AttributesConfig, KernelChoice
 from mediarank.systems.concepts import ConceptsConfig
 from mediarank.systems.contract import Inputs
-from mediarank.systems.registry import system
+from mediarank.systems.registry import reporting, system
 
 FEATURES = tuple(fitted_project.FAMILIES)
 CONFIGS: dict[str, Any] = {
@@ -80,7 +80,7 @@ def workspace(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name, settings in CONFIGS.items():
             outcome = system(name).run(inputs, settings)
             store.write_outcome(data / "systems" / name, outcome.arrays, outcome.facts, outcome.scores)
-            measured = system(name).measure(outcome.scores, labels, EvaluationConfig(resamples=10))
+            measured = reporting(name).measure(outcome.scores, labels, EvaluationConfig(resamples=10))
             found = (measured.metrics, measured.summary, measured.per_query, measured.curves)
             store.write_measured(data / "evaluation" / name, *found)
     return root

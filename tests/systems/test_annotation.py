@@ -11,7 +11,7 @@ from made_annotation import QUICK, TOPICS, made_inputs
 
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
-from mediarank.systems import annotation
+from mediarank.systems import annotation_report
 from mediarank.systems.annotation import METHODS, fit, run
 from mediarank.systems.contract import Inputs, Outcome
 from mediarank.types import DataError, FeatureMatrix, NotApplicable, Roles
@@ -29,7 +29,9 @@ def outcome(inputs: Inputs) -> Outcome:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_finds_the_topic(method: str, inputs: Inputs, outcome: Outcome) -> None:
-    measured = annotation.measure({method: outcome.scores[method]}, inputs.labels, EvaluationConfig(resamples=10))
+    measured = annotation_report.measure(
+        {method: outcome.scores[method]}, inputs.labels, EvaluationConfig(resamples=10)
+    )
     topical = measured.per_query[measured.per_query["query"].isin([word for words in TOPICS for word in words])]
     assert len(topical) == 8
     assert topical["recall"].mean() > 0.85, "by chance it would be 5 of 17"

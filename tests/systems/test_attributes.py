@@ -22,12 +22,10 @@ from mediarank.systems.attributes import (
     Config,
     KernelChoice,
     fit,
-    measure,
     prepare,
     run,
-    section,
 )
-from mediarank.systems.attributes_report import equal_separation, pairs_in_order, weights_figure
+from mediarank.systems.attributes_report import equal_separation, measure, pairs_in_order, section, weights_figure
 from mediarank.systems.contract import Inputs
 from mediarank.types import ConfigError, DataError, FeatureMatrix, NotApplicable, Roles
 

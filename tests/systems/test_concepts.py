@@ -17,7 +17,7 @@ from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.metrics import average_precision
 from mediarank.labels import Labels
 from mediarank.stages.base_models import fit_base_models
-from mediarank.systems import concepts, concepts_model
+from mediarank.systems import concepts, concepts_model, concepts_report
 from mediarank.systems.concepts import METHODS, ConceptsConfig
 from mediarank.systems.concepts_model import ConceptsModel
 from mediarank.systems.contract import Inputs
@@ -189,10 +189,10 @@ def test_the_system_ranks_from_base_scores_measures_and_shows() -> None:
     assert set(outcome.scores) == set(METHODS)
     same = concepts_model.rank(concepts.fit(features, judgments, roles, CONFIG, SVM), features, roles.items("test"))
     np.testing.assert_array_equal(outcome.scores["rankboost"].values, same["rankboost"].values)
-    measured = concepts.measure(outcome.scores, inputs.labels, EvaluationConfig(resamples=20))
+    measured = concepts_report.measure(outcome.scores, inputs.labels, EvaluationConfig(resamples=20))
     assert measured.metrics["forward_cascade"]["map"] > 0.3
     facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
-    shown = concepts.section(outcome.scores, measured, inputs.labels, lambda item: None, 5, facts)
+    shown = concepts_report.section(outcome.scores, measured, inputs.labels, lambda item: None, 5, facts)
     titles = [block.heading for block in shown.blocks if isinstance(block, Figure)]
     assert titles[-5:] == [
         "What work buys",

@@ -12,7 +12,7 @@ from mediarank.base_models.clip_svm import ClipSVMConfig
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
 from mediarank.learners.fusions import FUSIONS
-from mediarank.systems import events
+from mediarank.systems import events, events_report
 from mediarank.systems.contract import Inputs
 from mediarank.systems.events import EventsConfig
 from mediarank.systems.events_model import FROZEN, REFITTED
@@ -42,7 +42,7 @@ def test_every_method_ranks_every_test_clip_for_every_event() -> None:
 def test_fusing_beats_the_classifiers_alone() -> None:
     given = inputs(clips=240)
     outcome = events.run(given, replace(CONFIG, repeats=0))
-    found = events.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10)).metrics
+    found = events_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10)).metrics
     assert found["log_odds"]["map"] > max(found[name]["map"] for name in CLASSIFIERS)
     assert found["sound"]["map"] > found["scene"]["map"], "as it was made"
 
@@ -133,7 +133,7 @@ def test_an_event_with_two_positives() -> None:
     outcome = events.run(more, CONFIG)
     assert outcome.scores["recycling"].ids.tolist() == ["dance", "race", "rare"]
     outcome.scores["recycling"].require_finite()
-    found = events.measure(outcome.scores, more.labels, EvaluationConfig(resamples=10))
+    found = events_report.measure(outcome.scores, more.labels, EvaluationConfig(resamples=10))
     assert found.metrics["recycling"]["skipped"] == 1, "no test clip shows it"
 
 

@@ -9,7 +9,7 @@ from made_clips import inputs
 from mediarank.base_models.clip_svm import ClipSVMConfig
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.report import Report, render
-from mediarank.systems import events
+from mediarank.systems import events, events_report
 from mediarank.systems.events import EventsConfig
 from mediarank.systems.events_report import shown_events
 from mediarank.types import FeatureMatrix
@@ -28,7 +28,7 @@ def test_a_perfect_ranking_has_a_perfect_measure() -> None:
         "right": FeatureMatrix(np.array(list(shown)), tuple(clips), right),
         "wrong": FeatureMatrix(np.array(list(shown)), tuple(clips), 1 - right),
     }
-    found = events.measure(scores, given.labels, EvaluationConfig(resamples=10)).metrics
+    found = events_report.measure(scores, given.labels, EvaluationConfig(resamples=10)).metrics
     assert found["right"]["map"] == found["right"]["f1"] == 1
     assert found["wrong"]["map"] < 0.5
 
@@ -37,12 +37,12 @@ def test_the_section_shows_methods_rankings_and_the_papers_figures() -> None:
     given = inputs()
     outcome = events.run(given, CONFIG)
     facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
-    measured = events.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10))
-    section = events.section(outcome.scores, measured, given.labels, lambda item: None, 4, facts)
+    measured = events_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10))
+    section = events_report.section(outcome.scores, measured, given.labels, lambda item: None, 4, facts)
     page = render(Report("test", [], [section]))
     for words in ("Figure 4", "Figure 5", "Figure 2", "By event at r = 0.125", "dance", "recycling"):
         assert words in page
     bare = events.run(given, replace(CONFIG, repeats=0))
     assert bare.facts["figures"] == {}
-    shorter = events.section(bare.scores, measured, given.labels, lambda item: None, 4, bare.facts)
+    shorter = events_report.section(bare.scores, measured, given.labels, lambda item: None, 4, bare.facts)
     assert len(shorter.blocks) == len(section.blocks) - 6

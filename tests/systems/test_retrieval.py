@@ -14,7 +14,7 @@ from mediarank.labels import Labels
 from mediarank.learners.rankers import RANKERS
 from mediarank.similarity.phi import weighted_phi
 from mediarank.similarity.scaling import PhiScaler
-from mediarank.systems import retrieval
+from mediarank.systems import retrieval, retrieval_report
 from mediarank.systems.contract import Inputs
 from mediarank.systems.retrieval import RetrievalConfig
 from mediarank.types import ConfigError, DataError, FeatureMatrix, Roles
@@ -51,9 +51,9 @@ def test_best_fea_takes_a_dimension_that_tells_the_classes_apart_and_wins_over_n
     given = inputs()
     outcome = retrieval.run(given, CONFIG)
     assert outcome.facts["best_fea"].startswith("good/")
-    metrics = retrieval.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50)).metrics
+    metrics = retrieval_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50)).metrics
     noise_only = retrieval.run(given, replace(CONFIG, features=("noise",)))
-    by_noise = retrieval.measure(noise_only.scores, given.labels, EvaluationConfig(resamples=50)).metrics
+    by_noise = retrieval_report.measure(noise_only.scores, given.labels, EvaluationConfig(resamples=50)).metrics
     assert metrics["best_fea"]["map"] > 0.85
     assert 0.4 < by_noise["uni_con"]["map"] < 0.6, "two equal classes: chance is about a half"
     assert by_noise["uni_con"]["map"] < metrics["uni_con"]["map"] < metrics["best_fea"]["map"]
@@ -140,7 +140,7 @@ def test_a_query_without_a_relevant_item_is_skipped_and_counted() -> None:
     table.loc[table["item"] == lonely, "class"] = "alone"
     changed = Inputs(given.features, Labels({"classes": table}), given.roles)
     outcome = retrieval.run(changed, CONFIG)
-    metrics = retrieval.measure(outcome.scores, changed.labels, EvaluationConfig(resamples=20)).metrics
+    metrics = retrieval_report.measure(outcome.scores, changed.labels, EvaluationConfig(resamples=20)).metrics
     assert metrics["arow"]["skipped"] == 1
 
 
@@ -152,8 +152,8 @@ def test_unknown_methods_are_named() -> None:
 def test_the_section_shows_methods_and_pictures() -> None:
     given = inputs()
     outcome = retrieval.run(given, CONFIG)
-    measured = retrieval.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50))
-    section = retrieval.section(
+    measured = retrieval_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50))
+    section = retrieval_report.section(
         outcome.scores, measured, given.labels, lambda item: None, results=5, facts=outcome.facts
     )
     assert section.title == "Retrieval"

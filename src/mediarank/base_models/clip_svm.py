@@ -18,10 +18,8 @@ from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
-import sklearn
 from pydantic import Field
 from scipy.special import expit, logit
-from sklearn.svm import SVC
 
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.clip_rows import ClipRows
@@ -30,9 +28,8 @@ from mediarank.base_models.svm import Kernel, SVMConfig, area_under_roc, stratif
 from mediarank.base_models.training import standardisation
 from mediarank.similarity.kernels import KERNELS
 from mediarank.similarity.tiles import run_all
-from mediarank.types import DataError, FeatureMatrix, Floats
+from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
-Doubles = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.intp]
 
@@ -204,6 +201,9 @@ def _folds(labels: Marks, group: Integers, rng: np.random.Generator, config: Cli
 
 
 def _solve(gram: Doubles, labels: Marks, penalty: float) -> tuple[Doubles, float]:
+    import sklearn  # more than a second, which scoring does without
+    from sklearn.svm import SVC
+
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         svm = SVC(C=penalty, kernel="precomputed", class_weight="balanced").fit(gram, labels)
     coefficients = np.zeros(len(labels))

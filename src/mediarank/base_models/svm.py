@@ -14,15 +14,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
-import sklearn
 from pydantic import Field
-from sklearn.svm import SVC
 
 from mediarank.similarity.kernels import intersection
-from mediarank.types import Floats
+from mediarank.types import Doubles, Floats
 
 Kernel = Literal["rbf", "intersection", "linear"]
-Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -100,6 +97,8 @@ def fit_machine(bag: Bag, config: SVMConfig) -> Machine:
         held_out = _held_out(_gram(config.kernel, closeness, gamma), bag.labels, folds, penalty, config)
         return _Trial(_mean_area(held_out, bag.labels, folds), penalty, gamma, held_out)
 
+    import sklearn  # more than a second, which scoring does without
+
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         best = _best([try_out(middle, gamma) for gamma in sorted(bag.gammas)])
         best = _best([best if penalty == middle else try_out(penalty, best.gamma) for penalty in penalties])
@@ -165,6 +164,8 @@ def _gram(kernel: Kernel, closeness: Doubles, gamma: float) -> Doubles:
 
 
 def _svc(penalty: float, config: SVMConfig) -> Any:
+    from sklearn.svm import SVC
+
     weights = None if config.negatives_per_positive == 1 else "balanced"
     return SVC(C=penalty, kernel="precomputed", class_weight=weights)
 

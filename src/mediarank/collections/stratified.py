@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Doubles = npt.NDArray[np.float64]
+from mediarank.types import Doubles
+
 Numbers = npt.NDArray[np.intp]
 
 

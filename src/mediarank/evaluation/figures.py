@@ -10,22 +10,20 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from mediarank.evaluation.html import printable
-from mediarank.types import DataError
+from mediarank.types import DataError, Doubles
+
+if TYPE_CHECKING:  # half a second, which those who only measure need not wait
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SERIES: Final = ("#2563c9", "#d4591c", "#12866a", "#a8328a", "#a87d0a", "#5b6878", "#0f8aa3", "#7748c4")
 """Colours of the methods, in their order; told apart by readers who don't see red or green as well."""
@@ -100,8 +98,9 @@ def line_figure(
     """Curves of values from 0 up, the highlighted one thicker and in front. full : across the page"""
     if not lines:
         raise DataError("A figure of lines needs at least one line.")
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 3.7), layout="constrained")
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    with _drawing(3.7, full) as figure:
         axes = _axes(figure, x_label, y_label)
         axes.grid(visible=True, axis="y")
         if log_x:
@@ -133,8 +132,7 @@ def bar_figure(bars: Sequence[Bar], x_label: str, *, full: bool = False) -> str:
     """Horizontal bars, the first on top, each with its confidence interval and its value."""
     if not bars:
         raise DataError("A figure of bars needs at least one bar.")
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 1.1 + 0.36 * len(bars)), layout="constrained")
+    with _drawing(1.1 + 0.36 * len(bars), full) as figure:
         axes = _axes(figure, x_label, "")
         axes.grid(visible=True, axis="x")
         axes.spines["bottom"].set_visible(False)
@@ -164,11 +162,12 @@ def heat_figure(values: pd.DataFrame, *, full: bool = False) -> str:
     """A table of values from 0 up, shaded by value; the highest of each row is bold."""
     if values.empty:
         raise DataError("A heat table needs at least one row and one column.")
+    from matplotlib.patches import Rectangle
+
     rows, columns = values.shape
-    numbers: npt.NDArray[np.float64] = values.to_numpy(dtype=np.float64)
+    numbers: Doubles = values.to_numpy(dtype=np.float64)
     top = float(np.nanmax(numbers)) if np.isfinite(numbers).any() else 1.0
-    with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(FULL_WIDTH if full else WIDTH, 0.45 + 0.36 * rows), layout="constrained")
+    with _drawing(0.45 + 0.36 * rows, full) as figure:
         axes = _axes(figure, "", "")
         for spine in axes.spines.values():
             spine.set_visible(False)
@@ -199,6 +198,16 @@ def heat_figure(values: pd.DataFrame, *, full: bool = False) -> str:
         return _svg(figure)
 
 
+@contextmanager
+def _drawing(height: float, full: bool) -> Iterator[Figure]:
+    """An empty figure, and our settings while it is being drawn."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(SETTINGS):
+        yield Figure(figsize=(FULL_WIDTH if full else WIDTH, height), layout="constrained")
+
+
 def _axes(figure: Figure, x_label: str, y_label: str) -> Axes:
     axes = figure.add_subplot()
     axes.patch.set_visible(False)
@@ -210,6 +219,8 @@ def _axes(figure: Figure, x_label: str, y_label: str) -> Axes:
 
 
 def _legend(figure: Figure, labels: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
     swatches = [Line2D([], [], color=_colour(n), linestyle=_dash(n), linewidth=2.6) for n in range(len(labels))]
     figure.legend(
         swatches,

@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.evaluation.ranks import Doubles, Ranks
-from mediarank.types import ConfigError
+from mediarank.evaluation.ranks import Ranks
+from mediarank.types import ConfigError, Doubles
 
 Formula = Callable[[Ranks, int | None], Doubles]
 

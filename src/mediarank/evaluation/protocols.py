@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from mediarank.evaluation.metrics import mean_over_queries, measure
-from mediarank.evaluation.ranks import Doubles, Ranks, Relevance, rank_relevant
+from mediarank.evaluation.ranks import Ranks, Relevance, rank_relevant
 from mediarank.evaluation.significance import bootstrap_interval, paired_randomisation
-from mediarank.types import DataError, FeatureMatrix, Judgments, require_columns
+from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments, require_columns
 
 DEFAULT_METRICS: Final = ("ap", "ap@100", "ndcg@50", "p@10", "r@100", "f1", "rr")
 DEFAULT_DEPTHS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500)

@@ -17,9 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from mediarank.types import DataError, FeatureMatrix, Judgments
+from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments
 
-Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 BLOCK_CELLS: Final = 1 << 20

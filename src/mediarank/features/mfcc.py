@@ -18,7 +18,6 @@ from typing import Annotated, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
-import scipy.fft
 from pydantic import Field
 
 from mediarank.features.base import Count, Descriptors, Extractor, LocalExtractor, Modality
@@ -83,15 +82,19 @@ class MfccStatistics(Extractor):
 
 def coefficients(sound: Sound, sample_rate: int, window: int, hop: int, mels: int) -> Floats:
     """(frames, 39) float32; there is a frame every `hop` samples and one at least."""
+    from scipy import fft  # a third of a second, which the other families need not wait
+
     if sound.dtype != np.float32 or sound.ndim != 1:
         raise DataError(f"A sound is (samples,) float32, mono, not {sound.dtype} {sound.shape}.")
     decibels = mel_decibels(sound, sample_rate, window, hop, mels)
-    cepstrum = scipy.fft.dct(decibels, type=2, axis=1, norm="ortho")[:, :_COEFFICIENTS]
+    cepstrum = fft.dct(decibels, type=2, axis=1, norm="ortho")[:, :_COEFFICIENTS]
     return np.concatenate([cepstrum, *_differences(cepstrum)], axis=1, dtype=np.float32)
 
 
 def mel_decibels(sound: Sound, sample_rate: int, window: int, hop: int, mels: int) -> Floats:
     """(frames, mels) float32."""
+    from scipy import fft
+
     length, bank, taper = _analysis(sample_rate, window, mels)
     padded = np.pad(sound, window // 2)
     # librosa centres the window in a longer frame; its power spectrum is the same wherever in the frame it lies
@@ -103,7 +106,7 @@ def mel_decibels(sound: Sound, sample_rate: int, window: int, hop: int, mels: in
     for start in range(0, len(frames), _BLOCK):
         block = frames[start : start + _BLOCK]
         np.multiply(block, taper, out=buffer[: len(block), :window])
-        spectrum = scipy.fft.rfft(buffer[: len(block)], axis=1)
+        spectrum = fft.rfft(buffer[: len(block)], axis=1)
         power = np.square(spectrum.real) + np.square(spectrum.imag)
         energies[start : start + _BLOCK] = power @ bank
     decibels = 10 * np.log10(np.maximum(energies, np.float32(_FLOOR)))

@@ -39,13 +39,19 @@ class Sift(LocalImageExtractor):
     def describe_points(self, picture: Picture, points: Points) -> Floats:
         if not len(points):
             return np.zeros((0, 128), dtype=np.float32)
-        octaves = np.maximum(np.floor(np.log2(points[:, 2] / 16)), 0).astype(int)
-        key_points = [
-            cv2.KeyPoint(x=float(x), y=float(y), size=float(patch) / _CELLS_OF_SIZE, angle=0, octave=int(octave))
-            for (y, x, patch), octave in zip(points, octaves, strict=True)
-        ]
-        _, values = _sift().compute(grey(picture), key_points)
+        _, values = _sift().compute(grey(picture), _key_points(points.tobytes()))
         return normalised(values, "sqrt" if self.root else "l2")
+
+
+@lru_cache(maxsize=8)
+def _key_points(points: bytes) -> tuple[Any, ...]:
+    """As OpenCV wants them. To make them takes a quarter of the time, and pictures of one size have the same grid."""
+    rows = np.frombuffer(points, np.float32).reshape(-1, 3)
+    octaves = np.maximum(np.floor(np.log2(rows[:, 2] / 16)), 0).astype(int)
+    return tuple(
+        cv2.KeyPoint(x=float(x), y=float(y), size=float(patch) / _CELLS_OF_SIZE, angle=0, octave=int(octave))
+        for (y, x, patch), octave in zip(rows, octaves, strict=True)
+    )
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,6 @@ values with anchors. Each item is scored once for all attributes; comparing two 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,16 +81,6 @@ class AttributesModel:
             arrays["weights"],
             {name: value for name, value in facts.items() if name not in ("attributes", "kernels")},
         )
-
-
-def kernel_names(kernels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """What to call each (feature type, kernel): by its type, and by its kind too where a type has several.
-
-    >>> kernel_names([("gist", "linear"), ("hog", "linear"), ("gist", "rbf")])
-    ('gist_linear', 'hog', 'gist_rbf')
-    """
-    counts = Counter(name for name, _ in kernels)
-    return tuple(name if counts[name] == 1 else f"{name}_{kind}" for name, kind in kernels)
 
 
 def feature(features: Mapping[str, FeatureMatrix], name: str) -> FeatureMatrix:

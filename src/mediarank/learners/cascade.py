@@ -17,10 +17,10 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from mediarank.learners.costs import Costs, relative_costs
-from mediarank.learners.plan import Doubles, Plan, Positions
+from mediarank.learners.plan import Plan, Positions
 from mediarank.learners.rankboost import distribution, rates, require_scores, step_length
 from mediarank.learners.stacking import balanced_weights, ridge_logistic
-from mediarank.types import Floats
+from mediarank.types import Doubles, Floats
 
 Labels = npt.NDArray[np.bool_]
 

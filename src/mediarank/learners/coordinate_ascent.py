@@ -15,9 +15,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mediarank.learners.triplets import Triplets
-from mediarank.types import Floats
-
-Doubles = npt.NDArray[np.float64]
+from mediarank.types import Doubles, Floats
 
 
 @dataclass

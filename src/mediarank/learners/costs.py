@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.learners.plan import Doubles, Positions
-from mediarank.types import DataError
+from mediarank.learners.plan import Positions
+from mediarank.types import DataError, Doubles
 
 
 @dataclass(frozen=True)

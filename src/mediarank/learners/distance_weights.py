@@ -11,11 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from mediarank.types import Floats
-
-Doubles = npt.NDArray[np.float64]
+from mediarank.types import Doubles, Floats
 
 
 def least_squares_weights(distances: Floats, consistency: Doubles) -> Doubles:

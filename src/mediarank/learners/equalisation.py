@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from mediarank.types import ConfigError
+from mediarank.types import ConfigError, Doubles
 
-Doubles = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from mediarank.learners.weighted_ridge import Doubles, weighted_ridge, with_bias
-from mediarank.types import DataError
+from mediarank.learners.weighted_ridge import weighted_ridge, with_bias
+from mediarank.types import DataError, Doubles
 
 Marks = npt.NDArray[np.bool_]
 Strength = Annotated[float, Field(gt=0)]

@@ -11,8 +11,7 @@ import numpy as np
 from mediarank.learners.fusion import Average, Concatenation, Fusion, MetaOnly
 from mediarank.learners.log_odds import BlendedLogOdds, LogOdds
 from mediarank.learners.recycling import Recycling
-from mediarank.learners.weighted_ridge import Doubles
-from mediarank.types import ConfigError
+from mediarank.types import ConfigError, Doubles
 
 Source = Literal["held_in", "out_of_fold", "both"]
 

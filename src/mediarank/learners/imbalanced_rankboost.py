@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 from mediarank.learners.costs import Costs, relative_costs
-from mediarank.learners.plan import Doubles, Plan, Positions
+from mediarank.learners.plan import Plan, Positions
 from mediarank.learners.rankboost import (
     RATE_LIMIT,
     WIDTH,
@@ -29,7 +29,7 @@ from mediarank.learners.rankboost import (
     require_scores,
     step_length,
 )
-from mediarank.types import Floats
+from mediarank.types import Doubles, Floats
 
 Regulariser = Literal["squared", "exponential", "above_lowest"]
 

@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from mediarank.types import DataError, Floats
 
 TRIES: Final = 6
-Doubles = npt.NDArray[np.float64]
 
 
 def fit_ridge(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> tuple[Floats, Floats]:

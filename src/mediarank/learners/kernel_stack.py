@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from mediarank.learners.linear_ranksvm import solve_rows
 from mediarank.learners.pairs import OrderedPairs, Positions
-from mediarank.learners.ranksvm import Descent, DualSolution, Vector, solve_gram
-from mediarank.types import DataError
+from mediarank.learners.ranksvm import Descent, DualSolution, solve_gram
+from mediarank.types import DataError, Doubles
 
 Matrix = npt.NDArray[np.floating[Any]]
 
@@ -28,16 +28,16 @@ class KernelStack(Protocol):
     def __len__(self) -> int:
         """How many kernels."""
 
-    def solve(self, weights: Vector, pairs: OrderedPairs, descent: Descent, start: Vector | None) -> DualSolution:
+    def solve(self, weights: Doubles, pairs: OrderedPairs, descent: Descent, start: Doubles | None) -> DualSolution:
         """RankSVM with the kernel `Σ_k weights_k K_k`."""
 
-    def energies(self, coef: Vector) -> Vector:
+    def energies(self, coef: Doubles) -> Doubles:
         """`αᵀQ_kα = βᵀK_kβ` of each kernel."""
 
-    def scores(self, weights: Vector, coef: Vector) -> Vector:
+    def scores(self, weights: Doubles, coef: Doubles) -> Doubles:
         """`Σ_k weights_k K_k β`, one score an item."""
 
-    def by_kernel(self, weights: Vector, coef: Vector) -> list[Vector]:
+    def by_kernel(self, weights: Doubles, coef: Doubles) -> list[Doubles]:
         """What scoring multiplies each kernel's columns by."""
 
     def take(self, rows: Positions, columns: Positions) -> KernelStack:
@@ -58,16 +58,16 @@ class GramStack:
     def __len__(self) -> int:
         return len(self.grams)
 
-    def solve(self, weights: Vector, pairs: OrderedPairs, descent: Descent, start: Vector | None) -> DualSolution:
+    def solve(self, weights: Doubles, pairs: OrderedPairs, descent: Descent, start: Doubles | None) -> DualSolution:
         return solve_gram(np.tensordot(weights, self.grams, axes=1), pairs, descent, start)
 
-    def energies(self, coef: Vector) -> Vector:
+    def energies(self, coef: Doubles) -> Doubles:
         return np.asarray((self.grams @ coef) @ coef, dtype=np.float64)
 
-    def scores(self, weights: Vector, coef: Vector) -> Vector:
+    def scores(self, weights: Doubles, coef: Doubles) -> Doubles:
         return np.asarray(weights @ (self.grams @ coef), dtype=np.float64)
 
-    def by_kernel(self, weights: Vector, coef: Vector) -> list[Vector]:
+    def by_kernel(self, weights: Doubles, coef: Doubles) -> list[Doubles]:
         return [weight * coef for weight in weights]
 
     def take(self, rows: Positions, columns: Positions) -> GramStack:
@@ -90,16 +90,16 @@ class MapStack:
     def __len__(self) -> int:
         return len(self.widths)
 
-    def solve(self, weights: Vector, pairs: OrderedPairs, descent: Descent, start: Vector | None) -> DualSolution:
+    def solve(self, weights: Doubles, pairs: OrderedPairs, descent: Descent, start: Doubles | None) -> DualSolution:
         return solve_rows(self.columns, pairs, descent, start, column_weights=weights[self.kernel_of])
 
-    def energies(self, coef: Vector) -> Vector:
+    def energies(self, coef: Doubles) -> Doubles:
         return np.asarray(np.bincount(self.kernel_of, coef**2, len(self)), dtype=np.float64)
 
-    def scores(self, weights: Vector, coef: Vector) -> Vector:
+    def scores(self, weights: Doubles, coef: Doubles) -> Doubles:
         return np.asarray(self.columns @ (weights[self.kernel_of] * coef), dtype=np.float64)
 
-    def by_kernel(self, weights: Vector, coef: Vector) -> list[Vector]:
+    def by_kernel(self, weights: Doubles, coef: Doubles) -> list[Doubles]:
         return self._split(weights[self.kernel_of] * coef)
 
     def take(self, rows: Positions, columns: Positions) -> MapStack:

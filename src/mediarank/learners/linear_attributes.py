@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator
 
 from mediarank.learners.linear_ranksvm import solve_rows
 from mediarank.learners.pairs import OrderedPairs, Positions
-from mediarank.learners.ranksvm import Descent, Vector
+from mediarank.learners.ranksvm import Descent
+from mediarank.types import Doubles
 
 
 class RelativeAttributes(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -31,5 +32,5 @@ class RelativeAttributes(BaseEstimator):  # type: ignore[misc]  # scikit-learn s
         self.coef_, self.gap_, self.converged_ = solution.coef, solution.gap, solution.gap <= self.tol
         return self
 
-    def predict(self, X: npt.ArrayLike) -> Vector:
+    def predict(self, X: npt.ArrayLike) -> Doubles:
         return np.asarray(np.asarray(X) @ self.coef_, dtype=np.float64)

@@ -15,17 +15,17 @@ import numpy.typing as npt
 from numba import njit
 
 from mediarank.learners.pairs import OrderedPairs, Positions
-from mediarank.learners.ranksvm import Descent, DualSolution, Vector, projected
-from mediarank.types import ConfigError, DataError
+from mediarank.learners.ranksvm import Descent, DualSolution, projected
+from mediarank.types import ConfigError, DataError, Doubles
 
 
 def solve_rows(
     X: npt.NDArray[np.floating[Any]],
     pairs: OrderedPairs,
     descent: Descent,
-    start: Vector | None = None,
+    start: Doubles | None = None,
     *,
-    column_weights: Vector | None = None,
+    column_weights: Doubles | None = None,
     equal: Positions | None = None,
 ) -> DualSolution:
     """The dual of eq. 4 for the linear kernel of the rows of X (n, d); `coef` is v = Xᵀβ (d,).
@@ -59,7 +59,7 @@ def solve_rows(
     return DualSolution(alpha, v, objective, float(gap), sweeps)
 
 
-def _net(first: Positions, second: Positions, alpha: Vector, items: int) -> Vector:
+def _net(first: Positions, second: Positions, alpha: Doubles, items: int) -> Doubles:
     return np.asarray(np.bincount(first, alpha, items) - np.bincount(second, alpha, items))
 
 

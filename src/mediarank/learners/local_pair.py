@@ -18,10 +18,10 @@ from sklearn.base import BaseEstimator
 
 from mediarank.learners.itml import ITML
 from mediarank.learners.pairs import OrderedPairs, Positions
-from mediarank.learners.ranksvm import Vector, projected
+from mediarank.learners.ranksvm import projected
 from mediarank.similarity.kernels import linear, squared_distances
 from mediarank.similarity.tiles import run_all
-from mediarank.types import DataError
+from mediarank.types import DataError, Doubles
 
 _BLOCK = 256
 """Pairs a thread takes at a time."""
@@ -60,7 +60,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         self.gram_ = linear(self.rows_)
         return self
 
-    def margins(self, Z: npt.ArrayLike, first: Positions, second: Positions) -> Vector:
+    def margins(self, Z: npt.ArrayLike, first: Positions, second: Positions) -> Doubles:
         """For each pair of rows of Z, by how much the first shows more than the second, by a model of its own."""
         rows = np.asarray(Z, dtype=np.float64)
         if self.itml_ is None:

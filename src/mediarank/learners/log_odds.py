@@ -21,8 +21,8 @@ from scipy.special import expit, logit
 
 from mediarank.learners.equalisation import equalise
 from mediarank.learners.fusion import Fusion, Marks, Strength
-from mediarank.learners.weighted_ridge import Doubles, with_bias
-from mediarank.types import DataError
+from mediarank.learners.weighted_ridge import with_bias
+from mediarank.types import DataError, Doubles
 
 SUREST: Final = 1e-4
 """Probabilities are kept so far from 0 and 1: no single classifier is surer than one in ten thousand."""

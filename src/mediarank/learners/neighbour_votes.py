@@ -17,10 +17,9 @@ from numba import njit
 from mediarank.learners.keyword_lists import Keywords
 from mediarank.similarity.nearest import top
 from mediarank.similarity.row_blocks import for_blocks
-from mediarank.types import DataError, Floats
+from mediarank.types import DataError, Doubles, Floats
 
 BLOCK: Final = 64
-Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,8 @@ from numba import njit
 from mediarank.fanout import jobs
 from mediarank.learners.rankboost import RATE_LIMIT, Step
 from mediarank.similarity.rank_levels import Levels
-from mediarank.types import DataError, Floats
+from mediarank.types import DataError, Doubles, Floats
 
-Doubles = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 BLOCK: Final = 1 << 16
 """Pairs that a thread goes through at a time; their places fit 16 bits."""

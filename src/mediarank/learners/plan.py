@@ -15,9 +15,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.types import DataError
+from mediarank.types import DataError, Doubles
 
-Doubles = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 Evaluate = Callable[[int, Positions], npt.NDArray[Any]]
 """`evaluate(model, items)`: the scores of one model for some items, in their order."""

@@ -13,9 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.types import DataError, Floats
+from mediarank.types import DataError, Doubles, Floats
 
-Doubles = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.intp]
 BLOCK: Final = 256
 

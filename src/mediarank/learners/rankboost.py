@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from mediarank.learners.plan import Doubles, Plan, Positions
-from mediarank.types import DataError, Floats
+from mediarank.learners.plan import Plan, Positions
+from mediarank.types import DataError, Doubles, Floats
 
 ScoreRange = Literal["symmetric", "unit"]
 Step = Literal["bound", "exact"]

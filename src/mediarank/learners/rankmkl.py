@@ -22,8 +22,8 @@ from sklearn.base import BaseEstimator
 
 from mediarank.learners.kernel_stack import GramStack, KernelStack
 from mediarank.learners.pairs import OrderedPairs
-from mediarank.learners.ranksvm import Descent, DualSolution, Loss, Vector
-from mediarank.types import ConfigError
+from mediarank.learners.ranksvm import Descent, DualSolution, Loss
+from mediarank.types import ConfigError, Doubles
 
 Regularizer = Literal["l1", "l2", "fixed"]
 
@@ -75,8 +75,8 @@ class RankMKL(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         self,
         kernels: KernelStack | npt.NDArray[np.floating],
         pairs: OrderedPairs,
-        weights: Vector | None = None,
-        alpha: Vector | None = None,
+        weights: Doubles | None = None,
+        alpha: Doubles | None = None,
     ) -> RankMKL:
         """Learn from Gram matrices (t, n, n), or a KernelStack, and ordered pairs; warm starts may be given."""
         stack = _stack(kernels)
@@ -102,7 +102,7 @@ class RankMKL(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         self.objective_, self.gap_ = here.objective, here.inner.gap
         return self
 
-    def predict(self, kernels: KernelStack | npt.NDArray[np.floating]) -> Vector:
+    def predict(self, kernels: KernelStack | npt.NDArray[np.floating]) -> Doubles:
         """Scores of m items from kernels (t, m, n) with the training items; a higher score shows more."""
         return _stack(kernels).scores(self.weights_, self.coef_)
 
@@ -122,10 +122,10 @@ def _stack(kernels: KernelStack | npt.NDArray[np.floating]) -> KernelStack:
 class _Point:
     """T and what is known of it at one d."""
 
-    weights: Vector
+    weights: Doubles
     inner: DualSolution
     objective: float
-    gradient: Vector
+    gradient: Doubles
     residual: float
 
     def step(self, length: float) -> Step:
@@ -142,7 +142,7 @@ class _Outer:
     regularizer: Regularizer
     descent: Descent
 
-    def at(self, d: Vector, alpha: Vector | None) -> _Point:
+    def at(self, d: Doubles, alpha: Doubles | None) -> _Point:
         inner = self.stack.solve(d, self.pairs, self.descent, alpha)
         if self.regularizer == "fixed":
             return _Point(d, inner, inner.objective, np.zeros_like(d), 0.0)
@@ -155,7 +155,7 @@ class _Outer:
         scale = max(float(d.max()), float(pull.max()) / self.sigma, 1e-12) if self.regularizer == "l2" else 1.0
         return _Point(d, inner, value + inner.objective, gradient, float(moved) / scale)
 
-    def alternated(self, here: _Point) -> Vector:
+    def alternated(self, here: _Point) -> Doubles:
         """The best d for the w that belongs to `here`, in closed form.
 
         With ‖w_k‖² = d_k² αᵀQ_kα fixed, `Σ ‖w_k‖²/2d_k + r(d)` is least at `d_k³ = ‖w_k‖²/2σ` ("l2") or

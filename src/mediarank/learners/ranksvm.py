@@ -17,9 +17,8 @@ from numba import njit
 from sklearn.base import BaseEstimator
 
 from mediarank.learners.pairs import OrderedPairs
-from mediarank.types import ConfigError, DataError
+from mediarank.types import ConfigError, DataError, Doubles
 
-Vector = npt.NDArray[np.float64]
 Loss = Literal["l1", "l2"]
 
 
@@ -48,7 +47,7 @@ class Descent:
         """The upper bound of α and the ridge on its diagonal: (C, 0) for hinge losses, (∞, 1/2C) for squared ones."""
         return (self.C, 0.0) if self.loss == "l1" else (np.inf, 0.5 / self.C)
 
-    def start(self, pairs: OrderedPairs, alpha: Vector | None) -> Vector:
+    def start(self, pairs: OrderedPairs, alpha: Doubles | None) -> Doubles:
         """The first multipliers: zeros, or a warm start moved into the box."""
         if not len(pairs):
             raise DataError(
@@ -66,8 +65,8 @@ class Descent:
 class DualSolution:
     """Where the descent ended: multipliers α (p,), `coef` (β for a kernel, w for features), eq. 4's value, KKT gap."""
 
-    alpha: Vector
-    coef: Vector
+    alpha: Doubles
+    coef: Doubles
     objective: float
     gap: float
     sweeps: int
@@ -92,7 +91,7 @@ class KernelRankSVM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         self.max_sweeps = max_sweeps
         self.seed = seed
 
-    def fit(self, K: npt.ArrayLike, pairs: OrderedPairs, alpha: Vector | None = None) -> KernelRankSVM:
+    def fit(self, K: npt.ArrayLike, pairs: OrderedPairs, alpha: Doubles | None = None) -> KernelRankSVM:
         """Learn from a kernel (n, n) among training items and pairs of them, starting at `alpha` if it is given."""
         descent = Descent(self.C, self.loss, self.tol, self.max_sweeps, self.seed)
         solution = solve_gram(np.asarray(K), pairs, descent, alpha)
@@ -100,13 +99,13 @@ class KernelRankSVM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         self.gap_, self.sweeps_, self.converged_ = solution.gap, solution.sweeps, solution.gap <= self.tol
         return self
 
-    def predict(self, K: npt.ArrayLike) -> Vector:
+    def predict(self, K: npt.ArrayLike) -> Doubles:
         """Scores of m items from their kernel (m, n) with the training items; a higher score shows more."""
         return np.asarray(K, dtype=np.float64) @ self.dual_coef_
 
 
 def solve_gram(
-    K: npt.NDArray[np.floating[Any]], pairs: OrderedPairs, descent: Descent, start: Vector | None = None
+    K: npt.NDArray[np.floating[Any]], pairs: OrderedPairs, descent: Descent, start: Doubles | None = None
 ) -> DualSolution:
     """Maximise `1ᵀα − ½ αᵀQα` over `0 ≤ α ≤ C` (l1), or `1ᵀα − ½ αᵀ(Q + I/2C)α` over `α ≥ 0` (l2)."""
     K = np.ascontiguousarray(K, dtype=np.float64)
@@ -134,7 +133,7 @@ def solve_gram(
     return DualSolution(alpha, beta, objective, float(gap), sweeps)
 
 
-def item_weights(pairs: OrderedPairs, alpha: Vector) -> Vector:
+def item_weights(pairs: OrderedPairs, alpha: Doubles) -> Doubles:
     """β = Aᵀα: what the multipliers of all pairs add up to for each item."""
     gained = np.bincount(pairs.stronger, alpha, pairs.items)
     return np.asarray(gained - np.bincount(pairs.weaker, alpha, pairs.items))

@@ -14,7 +14,7 @@ from pydantic import Field
 from mediarank.learners.equalisation import equalise
 from mediarank.learners.fusion import Fusion, Marks, Strength
 from mediarank.learners.tradaboost import TargetStep, boost
-from mediarank.learners.weighted_ridge import Doubles
+from mediarank.types import Doubles
 
 
 @dataclass

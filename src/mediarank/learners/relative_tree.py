@@ -18,7 +18,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 
 from mediarank.learners.pairs import OrderedPairs, Positions
-from mediarank.learners.ranksvm import Descent, Vector, solve_gram
+from mediarank.learners.ranksvm import Descent, solve_gram
+from mediarank.types import Doubles
 
 Matrix = npt.NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class Node:
     centre, spread : of the scores of its training items, to place an item within a leaf's interval
     """
 
-    coef: Vector
+    coef: Doubles
     centre: float
     spread: float
     cut: float = np.inf
@@ -56,7 +57,7 @@ class RelativeTree(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships n
         self.root_ = self._grow(rows, rows @ rows.T, pairs, self.depth)
         return self
 
-    def predict(self, X: npt.ArrayLike) -> Vector:
+    def predict(self, X: npt.ArrayLike) -> Doubles:
         """Scores between 0 and 1."""
         rows = np.asarray(X, dtype=np.float64)
         scores = np.empty(len(rows))
@@ -109,12 +110,12 @@ class RelativeForest(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
             self.trees_.append((columns, tree.fit(rows[np.ix_(items, columns)], pairs.within(items))))
         return self
 
-    def predict(self, X: npt.ArrayLike) -> Vector:
+    def predict(self, X: npt.ArrayLike) -> Doubles:
         rows = np.asarray(X, dtype=np.float64)
         return np.asarray(np.mean([tree.predict(rows[:, columns]) for columns, tree in self.trees_], axis=0))
 
 
-def _place(node: Node, rows: Matrix, here: Positions, low: float, high: float, scores: Vector) -> None:
+def _place(node: Node, rows: Matrix, here: Positions, low: float, high: float, scores: Doubles) -> None:
     """Write the scores of the items `here` that have come to `node`, within [low, high]."""
     values = rows[here] @ node.coef
     if node.low is None or node.high is None:

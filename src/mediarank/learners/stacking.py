@@ -14,9 +14,9 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.plan import Doubles, Plan
+from mediarank.learners.plan import Plan
 from mediarank.learners.rankboost import require_scores
-from mediarank.types import Floats, MediarankError
+from mediarank.types import Doubles, Floats, MediarankError
 
 
 def balanced_weights(relevant: npt.NDArray[np.bool_]) -> Doubles:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mediarank.labels import LABEL_TABLES, Labels
 from mediarank.learners.pairs import OrderedPairs, Positions, equal_pairs
-from mediarank.learners.ranksvm import Vector
+from mediarank.types import Doubles
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Supervision:
     compared, called_equal : the pairs that people judged, in order or equal
     """
 
-    strengths: Vector
+    strengths: Doubles
     compared: OrderedPairs
     called_equal: Positions
 

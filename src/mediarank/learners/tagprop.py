@@ -19,10 +19,9 @@ from threadpoolctl import threadpool_limits
 
 from mediarank.learners.keyword_lists import Keywords
 from mediarank.similarity.row_blocks import for_blocks
-from mediarank.types import DataError, Floats
+from mediarank.types import DataError, Doubles, Floats
 
 BLOCK: Final = 256
-Doubles = npt.NDArray[np.float64]
 
 
 @dataclass

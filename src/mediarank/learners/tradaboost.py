@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.learners.weighted_ridge import Doubles, weighted_ridge, with_bias
+from mediarank.learners.weighted_ridge import weighted_ridge, with_bias
+from mediarank.types import Doubles
 
 Marks = npt.NDArray[np.bool_]
 TargetStep = Literal["printed", "adaptive"]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Doubles = npt.NDArray[np.float64]
+from mediarank.types import Doubles
 
 
 def with_bias(scores: Doubles) -> Doubles:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from mediarank.evaluation.measured import NOTHING, EvaluationConfig, Measured
 from mediarank.labels import Labels
-from mediarank.systems.registry import system
+from mediarank.systems.registry import reporting
 from mediarank.types import FeatureMatrix
 
 
 def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return system(name).measure(scores, labels, config) if scores else NOTHING
+    return reporting(name).measure(scores, labels, config) if scores else NOTHING

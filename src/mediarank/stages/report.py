@@ -18,7 +18,7 @@ from mediarank.evaluation.sections import Check, checks_section, collection_fact
 from mediarank.labels import Labels
 from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
-from mediarank.systems.registry import system
+from mediarank.systems.registry import reporting
 from mediarank.types import FeatureMatrix, Manifest, Roles
 
 
@@ -68,7 +68,7 @@ def _section(
 ) -> Section:
     if not result.scores:
         return Section(name.capitalize(), [Text([f"Not run: {result.facts['skipped']}"])])
-    return system(name).section(result.scores, result.measured, labels, thumbnail, config.results, result.facts)
+    return reporting(name).section(result.scores, result.measured, labels, thumbnail, config.results, result.facts)
 
 
 def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:

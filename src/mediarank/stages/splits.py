@@ -17,10 +17,10 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank.collections.groups import joined_groups
-from mediarank.collections.stratified import Doubles, GroupTable, Numbers, deal
+from mediarank.collections.stratified import GroupTable, Numbers, deal
 from mediarank.labels import Labels
 from mediarank.similarity.near_duplicates import near_duplicate_groups
-from mediarank.types import ROLES, DataError, Manifest, Roles, lot
+from mediarank.types import ROLES, DataError, Doubles, Manifest, Roles, lot
 
 BASE, RANK, VALID, TEST = range(len(ROLES))
 ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])

@@ -20,11 +20,11 @@ from mediarank.systems.annotation_config import METHODS, AnnotationConfig
 from mediarank.systems.annotation_images import Labelled
 from mediarank.systems.annotation_methods import Fitted, fit_methods
 from mediarank.systems.annotation_model import AnnotationModel
-from mediarank.systems.annotation_report import measure, section, words_of
+from mediarank.systems.annotation_report import words_of
 from mediarank.systems.contract import Inputs, Outcome
 from mediarank.types import DataError, FeatureMatrix, NotApplicable
 
-__all__ = ["METHODS", "AnnotationConfig", "Config", "fit", "measure", "run", "section"]
+__all__ = ["METHODS", "AnnotationConfig", "Config", "fit", "run"]
 
 TRAINING = ("base", "rank", "valid")
 """Roles whose images lend their words: numbers are chosen by cross-validation inside them, so none is set apart."""

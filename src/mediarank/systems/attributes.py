@@ -17,20 +17,21 @@ from pydantic import Field
 from sklearn.base import clone
 
 from mediarank.labels import Labels
-from mediarank.learners.attribute_model import AttributesModel, feature, kernel_names
-from mediarank.learners.image_folds import deal_folds, held_out_shares
+from mediarank.learners.attribute_model import AttributesModel, feature
+from mediarank.learners.image_folds import deal_folds
 from mediarank.learners.kernel_stack import GramStack, KernelStack, MapStack
+from mediarank.learners.pair_validation import held_out_shares
 from mediarank.learners.pairs import OrderedPairs, Positions
 from mediarank.learners.rankmkl import RankMKL
 from mediarank.learners.supervision import spoken_of, supervise
 from mediarank.similarity.fitted_kernel import FittedKernel, fit_kernel
 from mediarank.similarity.nystroem import draw_landmarks, inverse_root
 from mediarank.similarity.unit_range import UnitRange
-from mediarank.systems.attributes_report import measure, section
+from mediarank.systems.attributes_report import kernel_names
 from mediarank.systems.contract import Inputs, Outcome
 from mediarank.types import ConfigError, FeatureMatrix, Floats, NotApplicable
 
-__all__ = ["AttributesConfig", "AttributesModel", "Config", "KernelChoice", "fit", "measure", "run", "section"]
+__all__ = ["AttributesConfig", "AttributesModel", "Config", "KernelChoice", "fit", "run"]
 
 TRAINING = ("base", "rank", "valid")
 """Roles that the ranker may learn from: C and γ are chosen by cross-validation inside them, so none is set apart."""

@@ -7,6 +7,7 @@ also called pairs equal, the margins are asked whether they are smaller there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,10 +22,8 @@ from mediarank.evaluation.protocols import flat_metrics, summarise
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, methods_table
 from mediarank.evaluation.report import Fact, Section
 from mediarank.labels import Labels
-from mediarank.learners.attribute_model import kernel_names
-from mediarank.learners.ranksvm import Vector
 from mediarank.learners.supervision import Supervision, supervise
-from mediarank.types import FeatureMatrix
+from mediarank.types import Doubles, FeatureMatrix
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
@@ -44,7 +43,7 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return Measured(flat_metrics(summary), summary, table, curves)
 
 
-def pairs_in_order(supervision: Supervision, scores: Vector) -> float:
+def pairs_in_order(supervision: Supervision, scores: Doubles) -> float:
     """The share of compared pairs, or of all pairs of different strength, whose scores are in the right order."""
     if len(supervision.compared):
         return listed_pair_accuracy(scores, supervision.compared.stronger, supervision.compared.weaker)
@@ -52,7 +51,7 @@ def pairs_in_order(supervision: Supervision, scores: Vector) -> float:
     return pair_accuracy(supervision.strengths[known], scores[known])
 
 
-def equal_separation(supervision: Supervision, scores: Vector) -> float:
+def equal_separation(supervision: Supervision, scores: Doubles) -> float:
     """How often an ordered pair has the larger margin of it and an equal pair: 1 is best, ½ is chance, NaN unknown."""
     compared, equal = supervision.compared, supervision.called_equal
     ordered = np.abs(scores[compared.stronger] - scores[compared.weaker])
@@ -135,3 +134,13 @@ def _by_attribute(table: pd.DataFrame) -> Figure:
     values = table.pivot(index="query", columns="method", values="accuracy")[methods]
     alt = "Share of pairs in order by attribute and method."
     return Figure("By attribute", heat_figure(values, full=True), alt, "Share of test pairs put in the right order.")
+
+
+def kernel_names(kernels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """What to call each (feature type, kernel): by its type, and by its kind too where a type has several.
+
+    >>> kernel_names([("gist", "linear"), ("hog", "linear"), ("gist", "rbf")])
+    ('gist_linear', 'hog', 'gist_rbf')
+    """
+    counts = Counter(name for name, _ in kernels)
+    return tuple(name if counts[name] == 1 else f"{name}_{kind}" for name, kind in kernels)

@@ -30,11 +30,10 @@ from mediarank.learners.rankboost import RankBoost, ScoreRange, Step
 from mediarank.learners.stacking import BestSingle, LogisticStacking, MeanFusion, RidgeStacking
 from mediarank.systems.concepts_figures import figure_tables
 from mediarank.systems.concepts_model import ConceptsModel, rank_examples, rank_scored, score_items
-from mediarank.systems.concepts_report import measure, section
 from mediarank.systems.contract import Inputs, Outcome
 from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable, Roles
 
-__all__ = ["ConceptsConfig", "Config", "fit", "fit_pools", "fit_rankers", "measure", "run", "section"]
+__all__ = ["ConceptsConfig", "Config", "fit", "fit_pools", "fit_rankers", "run"]
 
 Share = Annotated[float, Field(gt=0, le=1)]
 NotNegative = Annotated[float, Field(ge=0)]

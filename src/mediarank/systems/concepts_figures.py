@@ -21,9 +21,8 @@ from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.plan import Plan, walk
 from mediarank.systems.concepts_model import ConceptsModel, concept_scores
-from mediarank.types import DataError, FeatureMatrix, Judgments
+from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments
 
-Doubles = npt.NDArray[np.float64]
 Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
 
 FULL: Final = 0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mediarank.base_models.pool import SVMPool
 from mediarank.labels import Labels
 from mediarank.types import DataError, FeatureMatrix, Roles
+
+if TYPE_CHECKING:  # slow to import, and evaluation does without
+    from mediarank.base_models.pool import SVMPool
 
 
 @dataclass(frozen=True)

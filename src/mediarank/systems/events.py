@@ -27,12 +27,11 @@ from mediarank.learners.fusions import FUSIONS, fusion
 from mediarank.systems.contract import Inputs, Outcome
 from mediarank.systems.events_model import FROZEN, REFITTED, EventsModel
 from mediarank.systems.events_protocol import RATIOS, EventScores, figure2, figure5, run_protocol
-from mediarank.systems.events_report import measure, section, shown_events
-from mediarank.types import ConfigError, FeatureMatrix, NotApplicable
+from mediarank.systems.events_report import shown_events
+from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
 
-__all__ = ["Config", "EventsConfig", "Parts", "fit", "measure", "prepare", "run", "section"]
+__all__ = ["Config", "EventsConfig", "Parts", "fit", "prepare", "run"]
 
-Doubles = npt.NDArray[np.float64]
 Marks = npt.NDArray[np.bool_]
 Classifier = Literal["motion", "objects", "scene", "sound"]
 KERNELS: Final[Mapping[str, Kernel]] = {

@@ -11,9 +11,7 @@ import numpy.typing as npt
 
 from mediarank.base_models.clip_svm import ClipClassifier
 from mediarank.learners.fusions import fusion
-from mediarank.types import FeatureMatrix
-
-Doubles = npt.NDArray[np.float64]
+from mediarank.types import Doubles, FeatureMatrix
 
 FROZEN, REFITTED = "frozen", "refitted"
 SETS: Final = (FROZEN, REFITTED)

@@ -25,9 +25,8 @@ from mediarank.learners.fusion import Fusion
 from mediarank.learners.fusions import FUSIONS, fusion
 from mediarank.learners.recycling import Recycling
 from mediarank.similarity.tiles import run_all
-from mediarank.types import DataError, FeatureMatrix
+from mediarank.types import DataError, Doubles, FeatureMatrix
 
-Doubles = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
 Marks = npt.NDArray[np.bool_]
 

@@ -1,4 +1,7 @@
-"""The systems by name. A system is a module of this package, imported when it is asked for: most are slow to import."""
+"""The systems by name. A system is two modules of this package: one that fits and ranks, and one that reports.
+
+They are imported when they are asked for. Reporting does without the learners, most of which are slow to import.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,10 @@ class System(Protocol):
     def run(self, inputs: Inputs, config: Any) -> Outcome:
         """Fit, and rank for the test queries. Raises `NotApplicable` if the collection lacks what that takes."""
 
+
+class Reporting(Protocol):
+    """What the module that reports on a system offers."""
+
     def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
         """How well each method ranks."""
 
@@ -36,16 +43,18 @@ class System(Protocol):
         """The system's part of the report."""
 
 
-SYSTEMS: Final[Mapping[str, str]] = {
-    "concepts": "mediarank.systems.concepts",
-    "events": "mediarank.systems.events",
-    "retrieval": "mediarank.systems.retrieval",
-    "attributes": "mediarank.systems.attributes",
-    "annotation": "mediarank.systems.annotation",
-}
+SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
 
 def system(name: str) -> System:
+    return import_module(f"mediarank.systems.{_known(name)}")
+
+
+def reporting(name: str) -> Reporting:
+    return import_module(f"mediarank.systems.{_known(name)}_report")
+
+
+def _known(name: str) -> str:
     if name not in SYSTEMS:
         raise ConfigError(f"There is no system {name!r}; there are {', '.join(SYSTEMS)}.")
-    return import_module(SYSTEMS[name])
+    return name

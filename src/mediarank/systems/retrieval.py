@@ -1,9 +1,9 @@
 """`retrieval`: what looks like this one? (paper 003)
 
 φ(q, p) holds a similarity a feature type and measure; a ranker is learned over it from triplets. First the
-configuration, then the collection as φ sees it, then the fitting of all methods and the system's three entrances:
-`run`, `measure` and `section`. Around it: `retrieval_protocol` (section 5 of the paper), `retrieval_online` (its
-simulation of a live system) and `retrieval_search` (the live system itself).
+configuration, then the collection as φ sees it, then the fitting of all methods and the system's entrance, `run`.
+Around it: `retrieval_report` (how well it does, and how that is shown), `retrieval_protocol` (section 5 of the paper),
+`retrieval_online` (its simulation of a live system) and `retrieval_search` (the live system itself).
 """
 
 from __future__ import annotations
@@ -17,16 +17,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
-from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
-from mediarank.evaluation.report import Section
-from mediarank.labels import Labels
 from mediarank.learners.rankers import RANKERS, Fitted, Validation, fit_best
 from mediarank.learners.triplets import DrawnPairs, Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments, NotApplicable
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, NotApplicable
 
 Count = Annotated[int, Field(gt=0)]
 
@@ -170,40 +166,6 @@ def fit_methods(
     asked = np.random.default_rng([config.seed, 2]).permutation(choosing)[: config.validation_queries]
     validation = pool.validation(sorted(asked.tolist()), scaler)
     return {method: fit_best(method, triplets, validation) for method in config.methods}
-
-
-def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
-
-
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Thumbnail,
-    results: int,
-    facts: Mapping[str, Any],
-) -> Section:
-    return ranking_section(
-        "Retrieval",
-        "What looks like this one?",
-        measured,
-        scores,
-        _judgments(scores, labels),
-        thumbnail,
-        groups=labels.class_of,
-        depth=results,
-        intro=[
-            "Each test item is a query against the whole collection; items of its own class are relevant.",
-            *([f"The best single similarity, best_fea, is {facts['best_fea']}."] if "best_fea" in facts else []),
-        ],
-    )
-
-
-def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
-    """An item is relevant to a query of its own class."""
-    first, classes = next(iter(scores.values())), labels.class_of
-    return Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())
 
 
 def _with_role(inputs: Inputs, items: Sequence[str], *roles: str) -> list[str]:

@@ -16,13 +16,12 @@ import numpy as np
 from mediarank.evaluation.metrics import mean_over_queries
 from mediarank.evaluation.metrics import measure as measure_metric
 from mediarank.evaluation.protocols import rank_methods
-from mediarank.evaluation.ranks import Doubles
 from mediarank.learners.rankers import RANKERS, Fitted, FixedWeights, Validation, fit_best
 from mediarank.learners.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.retrieval import Collection
-from mediarank.types import DataError, Judgments
+from mediarank.types import DataError, Doubles, Judgments
 
 FOLDS = 5
 
