@@ -30,7 +30,7 @@ def pair_accuracy(strengths: npt.ArrayLike, scores: npt.ArrayLike) -> float:
     pairs = (len(level) * len(level) - int((sizes.astype(np.int64) ** 2).sum())) // 2
     if pairs == 0:
         return float("nan")
-    order = np.argsort(score, kind="stable")
+    order = np.lexsort((level, score))
     return int(_count_twice_right(level[order].astype(np.int64), score[order], len(levels))) / (2 * pairs)
 
 
@@ -63,7 +63,7 @@ def _numbers(values: npt.ArrayLike, what: str) -> npt.NDArray[np.float64]:
 def _count_twice_right(level: npt.NDArray[np.int64], score: npt.NDArray[np.float64], levels: int) -> int:
     """Twice the number of rightly ordered pairs, half-right ones counting once.
 
-    level, score : (items,) sorted by score, lowest first
+    level, score : (items,) sorted by score, lowest first, and by level among equals
     """
     below = np.zeros(levels + 1, dtype=np.int64)  # a Fenwick tree: how many items of each level had lower scores
     twice = 0
@@ -77,12 +77,11 @@ def _count_twice_right(level: npt.NDArray[np.int64], score: npt.NDArray[np.float
             while node > 0:
                 twice += 2 * below[node]
                 node -= node & -node
-        equal = np.sort(level[start:stop])
-        first = 0  # the items before `first` are of a lower level than the one looked at
-        for item in range(1, len(equal)):
-            if equal[item] != equal[item - 1]:
+        first = start  # the equals before `first` are of a lower level than the one looked at
+        for item in range(start + 1, stop):
+            if level[item] != level[item - 1]:
                 first = item
-            twice += first
+            twice += first - start
         for item in range(start, stop):
             node = level[item] + 1
             while node <= levels:

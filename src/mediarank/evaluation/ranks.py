@@ -219,7 +219,8 @@ def _find_relevant(
     """
     for query in range(keys.shape[0]):
         start, stop = offsets[query], offsets[query + 1]
-        grade_at[items[start:stop]] = item_grades[start:stop]
+        for place in range(start, stop):  # to assign slices takes numba seconds to compile
+            grade_at[items[place]] = item_grades[place]
         found, rank = start, 0
         while found < stop:
             grade = grade_at[np.int64(keys[query, rank] & np.uint64(0xFFFFFFFF))]
@@ -228,4 +229,5 @@ def _find_relevant(
                 ranks[found] = rank
                 grades[found] = grade
                 found += 1
-        grade_at[items[start:stop]] = 0.0
+        for place in range(start, stop):
+            grade_at[items[place]] = 0.0

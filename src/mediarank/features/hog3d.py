@@ -174,7 +174,9 @@ def _gather_blocks(cells: Any, block_time: int, block: int, blocks: Any) -> None
                 k = 0
                 for i in range(block_time):
                     for j in range(block):
-                        values[k : k + run] = cells[t + i, y + j].reshape(-1)[x * cells.shape[3] :][:run]
+                        row = cells[t + i, y + j].reshape(-1)
+                        for d in range(run):  # to assign slices takes numba seconds to compile
+                            values[k + d] = row[x * cells.shape[3] + d]
                         k += run
                 _to_length_one(values)
                 for d in range(len(values)):

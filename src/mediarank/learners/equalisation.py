@@ -56,7 +56,8 @@ def _equalise(source: Any, source_y: Any, target: Any, target_y: Any, doubt: flo
             trust = 0.0 if len(seen) == 0 else len(seen) / (len(seen) + doubt)
             for column in range(source.shape[2]):
                 scores = source[repeat, :, column][learned]
-                goal = np.sort(target[repeat, :, column][seen])
+                goal = target[repeat, :, column][seen]
+                goal = goal[np.argsort(goal)]  # one kind of sort: it takes numba seconds to compile another
                 order = np.argsort(scores)
                 first = 0
                 while first < len(order):
