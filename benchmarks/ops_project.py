@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -88,6 +89,12 @@ class Project:
         values = yaml.safe_load(path.read_text())
         values[section] = value
         path.write_text(yaml.safe_dump(values, sort_keys=False))
+
+    def forget(self) -> None:
+        """Remove all results, and all that DVC and we remember of them."""
+        for folder in ("data", ".dvc/cache", ".dvc/tmp", ".mediarank"):
+            shutil.rmtree(self.root / folder, ignore_errors=True)
+        (self.root / "dvc.lock").unlink(missing_ok=True)
 
     def keep_stages(self, *names: str) -> None:
         path = self.root / "dvc.yaml"
