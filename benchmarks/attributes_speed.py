@@ -19,10 +19,10 @@ from sklearn.metrics.pairwise import chi2_kernel
 from sklearn.svm import SVC
 
 from mediarank.evaluation.pairs import listed_pair_accuracy
+from mediarank.learners.kernel_ranksvm import KernelRankSVM
 from mediarank.learners.local_pair import LocalPair
 from mediarank.learners.pairs import OrderedPairs
 from mediarank.learners.rankmkl import RankMKL
-from mediarank.learners.ranksvm import KernelRankSVM
 from mediarank.learners.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.kernels import exponential_chi2

@@ -151,6 +151,16 @@ def test_a_packed_model_ranks_as_its_stage_did(project: Path, tmp_path: Path, na
     np.testing.assert_allclose(outside, inside, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("system", "method"), [("concepts", "mean_fusion"), ("events", "average")])
+def test_what_was_learned_is_found(project: Path, tmp_path: Path, system: str, method: str) -> None:
+    name = store.read_features(project / "data/systems" / system / "scores" / method).ids[0]
+    page = tmp_path / "find.html"
+    said = call(project, "mediarank", "find", str(name), "--system", system, "--to", str(page))
+    assert f"of {system}." in said
+    assert "(labelled)" in said
+    assert page.exists()
+
+
 @pytest.mark.parametrize(
     ("what", "item", "reason"),
     [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from mediarank.learners import local_pair
+from mediarank.learners.kernel_ranksvm import KernelRankSVM
 from mediarank.learners.local_pair import LocalPair
 from mediarank.learners.pairs import OrderedPairs, equal_pairs
-from mediarank.learners.ranksvm import KernelRankSVM
 from mediarank.types import DataError
 
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.base import clone
 
+from mediarank.learners.kernel_ranksvm import KernelRankSVM
 from mediarank.learners.kernel_stack import GramStack, MapStack
 from mediarank.learners.pairs import OrderedPairs
 from mediarank.learners.rankmkl import RankMKL
-from mediarank.learners.ranksvm import Descent, KernelRankSVM
+from mediarank.learners.ranksvm import Descent
 from mediarank.types import ConfigError, DataError
 
 PRECISE = {"tol": 1e-5, "inner_tol": 1e-8, "max_sweeps": 50_000, "max_steps": 300}

@@ -9,8 +9,9 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from mediarank.learners import ranksvm
+from mediarank.learners.kernel_ranksvm import KernelRankSVM
 from mediarank.learners.pairs import OrderedPairs
-from mediarank.learners.ranksvm import KernelRankSVM, item_weights
+from mediarank.learners.ranksvm import item_weights
 from mediarank.types import ConfigError, DataError
 
 LOSSES = ("l1", "l2")

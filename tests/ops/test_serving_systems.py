@@ -14,10 +14,12 @@ import fitted_project
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
+from mediarank.cli import app
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.features.cache import FeatureCache
 from mediarank.labels import Labels
@@ -31,6 +33,7 @@ from mediarank.systems.attributes import AttributesConfig, KernelChoice
 from mediarank.systems.concepts import ConceptsConfig
 from mediarank.systems.contract import Inputs
 from mediarank.systems.registry import reporting, system
+from mediarank.types import DataError
 
 FEATURES = tuple(fitted_project.FAMILIES)
 CONFIGS: dict[str, Any] = {
@@ -67,6 +70,7 @@ def workspace(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     matrices = {name: store.read_features(data / "features" / name) for name in FEATURES}
     roles = store.read_roles(data / "splits/roles.parquet")
     labels = labelled(matrices["lab"].ids.tolist())
+    store.write_labels(data / "manifest/labels", labels)
     pools, scores = {}, {}
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
@@ -103,3 +107,30 @@ def test_it_ranks_as_its_stage_did(workspace: Path, tmp_path: Path, name: str) -
     compared = compare(tmp_path / "packed", tmp_path / "packed", config.metric_of(name), config)
     assert compared.queries > 0
     assert not compared.worse(config)
+
+
+def test_a_concept_is_found(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace)
+    said = ask("find", "heat", "--count", "6")
+    assert said.count("data/raw/media/images/fire") > 3, "what looks warm comes first"
+    assert said.count("(labelled)") == said.count("images/fire")
+    assert "imbalanced_rankboost of concepts" in said
+    page = (workspace / "find.html").read_text()
+    assert page.count("data:image/jpeg") == 6
+    fresh = ask("find", "heat", "--count", "6", "--fresh", "--to", "fresh.html")
+    assert fresh.count("data/raw/media/images/") == 6
+    assert "images/fire" not in fresh
+    assert (workspace / "fresh.html").exists()
+
+
+def test_what_no_model_knows_is_said_with_what_they_know(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workspace)
+    with pytest.raises(DataError, match=r"'heart'; there are 1 names, such as heat\. events has no model: list it"):
+        ask("find", "heart")
+
+
+def ask(*words: str) -> str:
+    result = CliRunner().invoke(app, words)
+    if result.exception:
+        raise result.exception
+    return result.stdout

@@ -13,7 +13,7 @@ def test_order_is_that_of_the_stage_and_nobody_elses_business() -> None:
     model = concepts.fit(features, judgments, roles, CONFIG, SVM)
     arrays, facts = model.to_arrays()
     served = concepts_serving.serve(arrays, facts, {}, model.pools)
-    assert served.method == "imbalanced_rankboost"
+    assert served.method in concepts_serving.PREFERRED
     assert served.names == CONCEPTS
     assert set(served.features) == set(concepts_serving.base_models(facts)) == set(concepts_serving.needs(facts))
     items = roles.items("test")
@@ -26,7 +26,9 @@ def test_order_is_that_of_the_stage_and_nobody_elses_business() -> None:
     np.testing.assert_allclose(alone[0], scores[3], atol=1e-5)
 
 
-def test_the_papers_own_method_is_served_if_it_is_there() -> None:
-    plans = {"mean_fusion": ["boat"], "forward_cascade": ["boat"]}
+def test_our_method_is_served_if_it_is_there() -> None:
+    plans = {"mean_fusion": ["boat"], "imbalanced_rankboost": ["boat"], "forward_cascade": ["boat"]}
     assert concepts_serving.method({}, {"plans": plans}) == "forward_cascade"
+    del plans["forward_cascade"]
+    assert concepts_serving.method({}, {"plans": plans}) == "imbalanced_rankboost"
     assert concepts_serving.method({}, {"plans": {"mean_fusion": ["boat"]}}) == "mean_fusion"

@@ -12,6 +12,7 @@ from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
     attributes,
     events,
+    finding,
     looking,
     operations,
     retrieval,

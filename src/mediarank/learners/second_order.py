@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from mediarank.learners.online import TripletLearner
 from mediarank.types import DataError, Floats
@@ -67,7 +67,7 @@ class SCW(SecondOrderRanker):
     def parameters(self) -> tuple[float, float]:
         if not 0.5 < self.confidence < 1:
             raise DataError(f"The confidence of SCW must lie between 0.5 and 1, not at {self.confidence}.")
-        return self.C, float(norm.ppf(self.confidence))
+        return self.C, float(ndtri(self.confidence))
 
 
 @njit(cache=True, error_model="numpy")

@@ -220,11 +220,9 @@ def unpack(folder: Path) -> Packed:
         if isinstance(family, LocalExtractor)
     }
     matrices = {name: store.read_features(folder / "features" / name) for name in families}
-    model, facts = store.read_arrays(folder / "model.npz"), store.read_json(folder / "model.json")
-    pools = {name: _pool(folder / "base_models" / name) for name in _built_on(found, facts)}
     return Packed(
         about["system"],
-        found.serve(model, facts, matrices, **({"pools": pools} if pools else {})),
+        _open(found, folder, folder / "base_models", matrices),
         matrices,
         families,
         codebooks,
@@ -232,6 +230,15 @@ def unpack(folder: Path) -> Packed:
         TypeAdapter(Limits).validate_python(about["limits"]),
         store.read_table(folder / "items.parquet"),
     )
+
+
+def open_fitted(data: Path, system: str) -> tuple[Served, dict[str, FeatureMatrix]]:
+    """The model as the stages wrote it, without packing, and the vectors of the collection that it looks at."""
+    found = import_module(SERVERS[system])
+    fitted = data / "systems" / system
+    names = found.needs(store.read_json(fitted / "model.json"))
+    matrices = {name: store.read_features(data / "features" / name) for name in names}
+    return _open(found, fitted, data / "base_models", matrices), matrices
 
 
 def best(scores: Floats, names: Sequence[str], queries: Sequence[str], count: int) -> pd.DataFrame:
@@ -243,6 +250,13 @@ def best(scores: Floats, names: Sequence[str], queries: Sequence[str], count: in
         for rank, place in enumerate(order[k].tolist(), start=1)
     ]
     return pd.DataFrame(rows, columns=["query", "rank", "name", "score"])
+
+
+def _open(found: Server, folder: Path, base_models: Path, matrices: Mapping[str, FeatureMatrix]) -> Served:
+    """folder : of model.npz and model.json; base_models : a folder a feature type"""
+    arrays, facts = store.read_arrays(folder / "model.npz"), store.read_json(folder / "model.json")
+    pools = {name: _pool(base_models / name) for name in _built_on(found, facts)}
+    return found.serve(arrays, facts, matrices, **({"pools": pools} if pools else {}))
 
 
 def _built_on(found: Server, facts: Mapping[str, Any]) -> tuple[str, ...]:
