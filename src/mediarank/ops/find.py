@@ -47,7 +47,7 @@ def find(data: Path, name: str, count: int, fresh: bool = False, systems: Sequen
     fresh : only those without a label of it
     systems : to ask, in this order; the first that knows the name answers
     """
-    known: list[str] = []
+    known: set[str] = set()
     silent: list[str] = []
     for system in systems:
         reason = _why_not(data / "systems" / system / "model.json")
@@ -58,8 +58,8 @@ def find(data: Path, name: str, count: int, fresh: bool = False, systems: Sequen
         if name in served.names:
             labelled = _labelled(store.read_labels(data / "manifest/labels"), system, name)
             return Finds(name, system, served.method, _best(served, matrices, name, labelled, count, fresh))
-        known += served.names
-    close = get_close_matches(name, known, n=5, cutoff=0.5) or sorted(known)[:20]
+        known |= set(served.names)
+    close = get_close_matches(name, sorted(known), n=5, cutoff=0.5) or sorted(known)[:20]
     hint = f"; there are {len(known)} names, such as {', '.join(close)}" if known else ""
     raise DataError(" ".join([f"No concept or event is called {name!r}{hint}.", *silent]))
 
