@@ -66,7 +66,7 @@ def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
     frames, sounds = (table[table["item_id"].isin(new)].reset_index(drop=True) for table in tables)
     matrices = packed.describe(frames, sounds, data / "frames/media", FeatureCache(cache))
     items = packed.served.able(matrices)
-    scores = packed.served.rank(matrices, items)
+    scores = packed.served.rank(matrices, items).astype(np.float32)
     return FeatureMatrix(np.array(items, dtype=str), packed.served.names, scores)
 
 

@@ -18,8 +18,8 @@ import pandas as pd
 from mlflow.models import set_model
 from mlflow.pyfunc import PythonModel
 
-from mediarank.ops.serving import Packed, best, unpack
-from mediarank.types import DataError, Floats
+from mediarank.ops.serving import Packed, Scores, best, unpack
+from mediarank.types import DataError
 
 
 class Ranking(PythonModel):  # type: ignore[misc]  # MLflow ships no type information
@@ -38,7 +38,7 @@ class Ranking(PythonModel):  # type: ignore[misc]  # MLflow ships no type inform
         names = [str(row.get("item") or k) for k, row in enumerate(rows)]
         return best(scores, self.packed.served.names, names, count)
 
-    def _of_stranger(self, row: dict[Any, Any]) -> Floats:
+    def _of_stranger(self, row: dict[Any, Any]) -> Scores:
         """Scores (1, names) of what is not an item of the collection."""
         content = next((row[name] for name in ("image", "clip") if isinstance(row.get(name), str)), None)
         if content is not None:

@@ -33,11 +33,12 @@ from mediarank.media.frames import FramesConfig, frame_id, make_working_copies, 
 from mediarank.media.limits import Limits
 from mediarank.media.probe import probe
 from mediarank.ops.drift import version_summary
-from mediarank.types import DataError, FeatureMatrix, Floats, Roles
+from mediarank.types import DataError, Doubles, FeatureMatrix, Floats, Roles
 
 FILE: Final = "file"
 """What a file from outside is called while it is looked at."""
 Families = Mapping[str, Extractor | LocalExtractor]
+Scores = Floats | Doubles
 
 
 class Served(Protocol):
@@ -56,7 +57,7 @@ class Served(Protocol):
     def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
         """The items, sorted, that are described well enough to be asked about. described : by feature type"""
 
-    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Scores:
         """Scores (items, names), higher is better. items : sorted, none twice, of those that `able` gives"""
 
 
@@ -118,7 +119,7 @@ class Packed:
     limits: Limits
     items: pd.DataFrame
 
-    def rank_items(self, items: Sequence[str]) -> Floats:
+    def rank_items(self, items: Sequence[str]) -> Scores:
         """Scores of items of the collection."""
         unknown = [item for item in items if item not in self._able]
         if unknown:
@@ -130,7 +131,7 @@ class Packed:
         row = {item: k for k, item in enumerate(distinct)}
         return self.served.rank(self.matrices, distinct)[[row[item] for item in items]]
 
-    def rank_file(self, path: Path) -> Floats:
+    def rank_file(self, path: Path) -> Scores:
         """Scores (1, names) of a file that the collection does not have, described just as the pipeline would."""
         with tempfile.TemporaryDirectory() as folder:
             kind = probe(path, self.limits).kind
@@ -140,7 +141,7 @@ class Packed:
             raise DataError(f"{self.system} looks at {', '.join(self.served.features)}, which a {kind} does not have.")
         return self.served.rank(described, [FILE])
 
-    def rank_vectors(self, vectors: Mapping[str, npt.ArrayLike]) -> Floats:
+    def rank_vectors(self, vectors: Mapping[str, npt.ArrayLike]) -> Scores:
         """Scores (1, names) by the vectors themselves; a row a frame where a type has several of a clip, none at all
         where a clip lacks what the type looks at."""
         described = {}
@@ -241,7 +242,7 @@ def open_fitted(data: Path, system: str) -> tuple[Served, dict[str, FeatureMatri
     return _open(found, fitted, data / "base_models", matrices), matrices
 
 
-def best(scores: Floats, names: Sequence[str], queries: Sequence[str], count: int) -> pd.DataFrame:
+def best(scores: Scores, names: Sequence[str], queries: Sequence[str], count: int) -> pd.DataFrame:
     """query, rank, name, score: the `count` best of each query, ties in the order of the names."""
     order = np.argsort(-scores, axis=1, kind="stable")[:, :count]
     rows = [

@@ -14,7 +14,7 @@ import numpy as np
 
 from mediarank.base_models.pool import SVMPool
 from mediarank.systems.concepts_model import ConceptsModel, concept_scores, score_items
-from mediarank.types import FeatureMatrix, Floats, shared_items
+from mediarank.types import Doubles, FeatureMatrix, shared_items
 
 PREFERRED: Final = ("forward_cascade", "imbalanced_rankboost")
 """Ours, then the paper's; of the methods that were fitted, the first of these is served, or else the first of all."""
@@ -38,12 +38,15 @@ class ServedConcepts:
     def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
         return shared_items(described, self.features)
 
-    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
-        """Scores (items, concepts), higher fits better. described : by feature type"""
+    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Doubles:
+        """Scores (items, concepts), higher fits better. described : by feature type
+
+        In double precision: within a layer of a cascade scores lie close together, and single precision made ties.
+        """
         found = score_items(self.model.pools, described, items)
         plans = self.model.plans[self.method]
         scores = [plans[concept].score(concept_scores(self.model.pools, found, concept)) for concept in self.names]
-        return np.stack(scores, axis=1).astype(np.float32).reshape(len(items), len(self.names))
+        return np.stack(scores, axis=1).reshape(len(items), len(self.names))
 
 
 def needs(facts: Mapping[str, Any]) -> tuple[str, ...]:
