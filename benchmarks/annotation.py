@@ -26,16 +26,16 @@ from annotation_speed import boosting
 from annotation_types import SETS, Described, describe
 
 from mediarank.evaluation.keywords import KeywordScores, row_scores
-from mediarank.learners.keyword_lists import Keywords
-from mediarank.learners.listening import Rehearsal
-from mediarank.learners.neighbour_rankers import NeighbourRanker
+from mediarank.learners.neighbours.keyword_scores import Rehearsal
+from mediarank.learners.neighbours.keywords import Keywords
+from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.similarity.distance_stack import stack_distances
-from mediarank.systems.annotation import effect_of_k
-from mediarank.systems.annotation_config import METHODS, AnnotationConfig
-from mediarank.systems.annotation_images import Labelled, Part
-from mediarank.systems.annotation_methods import Fitted, fit_methods
-from mediarank.systems.annotation_rankers import RANKERS
-from mediarank.systems.annotation_report import words_of
+from mediarank.systems.annotation.config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.fit import effect_of_k
+from mediarank.systems.annotation.images import Labelled, Part
+from mediarank.systems.annotation.methods import Fitted, fit_methods
+from mediarank.systems.annotation.rankers import RANKERS
+from mediarank.systems.annotation.report import words_of
 
 PUBLISHED = {
     "jec": (27, 32, 139), "lasso": (24, 29, 127), "nw_rnn": (29, 32, 149), "rnn": (31, 34, 149),

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mediarank.learners.pair_rankboost import PairRankBoost
+from mediarank.learners.boosting.pair_rankboost import PairRankBoost
 from mediarank.similarity.rank_levels import MOST, rank_thresholds
 
 FEATURES, IMAGES = 29, 4500

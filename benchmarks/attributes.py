@@ -26,9 +26,9 @@ from attributes_data import LOCAL, SETS, Described, describe
 from attributes_rivals import MAX_PAIRS, rivals
 from attributes_speed import approximation, speed, testing_times
 
-from mediarank.learners.supervision import supervise
-from mediarank.systems.attributes import AttributesConfig, run
-from mediarank.systems.attributes_report import pairs_in_order
+from mediarank.learners.pairwise.supervision import supervise
+from mediarank.systems.attributes.fit import AttributesConfig, run
+from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from attributes_data import CANDIDATES, FIVE, PLAIN, SETS, TYPES, Described, describe
 
-from mediarank.learners.image_folds import deal_folds, held_out_shares
-from mediarank.learners.kernel_stack import GramStack
-from mediarank.learners.rankmkl import RankMKL
-from mediarank.learners.supervision import supervise
+from mediarank.learners.kernels.kernel_stack import GramStack
+from mediarank.learners.kernels.rankmkl import RankMKL
+from mediarank.learners.pairwise.image_folds import deal_folds, held_out_shares
+from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.types import Floats
 

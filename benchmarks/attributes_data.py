@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from mediarank.collections.registry import open_collection, recognise
+from mediarank.collections.sources import open_collection, recognise
 from mediarank.fanout import fan_out
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor, Modality
@@ -32,7 +32,7 @@ from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside
-from mediarank.systems.attributes import KernelChoice
+from mediarank.systems.attributes.fit import KernelChoice
 from mediarank.types import FeatureMatrix, Floats, Roles
 
 

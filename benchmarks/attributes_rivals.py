@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 from attributes_data import LOCAL, Described
+from rivals_linear_attributes import RelativeAttributes
+from rivals_local_pair import LocalPair
+from rivals_relative_tree import RelativeForest, RelativeTree
 
 from mediarank.evaluation.pairs import listed_pair_accuracy
-from mediarank.learners.image_folds import deal_folds
-from mediarank.learners.linear_attributes import RelativeAttributes
-from mediarank.learners.local_pair import LocalPair
-from mediarank.learners.pairs import OrderedPairs
-from mediarank.learners.relative_tree import RelativeForest, RelativeTree
-from mediarank.learners.supervision import Supervision, supervise
+from mediarank.learners.pairwise.image_folds import deal_folds
+from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
+from mediarank.learners.pairwise.supervision import Supervision, supervise
 from mediarank.similarity.unit_range import UnitRange
-from mediarank.systems.attributes_report import pairs_in_order
+from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.types import Roles
 
 Vector = np.ndarray[Any, Any]

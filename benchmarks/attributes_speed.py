@@ -15,19 +15,19 @@ import numpy as np
 import pandas as pd
 from attributes_data import SETS, Described
 from attributes_rivals import MAX_PAIRS, gist_and_colour
+from rivals_kernel_ranksvm import KernelRankSVM
+from rivals_local_pair import LocalPair
 from sklearn.metrics.pairwise import chi2_kernel
 from sklearn.svm import SVC
 
 from mediarank.evaluation.pairs import listed_pair_accuracy
-from mediarank.learners.kernel_ranksvm import KernelRankSVM
-from mediarank.learners.local_pair import LocalPair
-from mediarank.learners.pairs import OrderedPairs
-from mediarank.learners.rankmkl import RankMKL
-from mediarank.learners.supervision import supervise
+from mediarank.learners.kernels.rankmkl import RankMKL
+from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
+from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.kernels import exponential_chi2
-from mediarank.systems.attributes import AttributesConfig, fit, run
-from mediarank.systems.attributes_report import pairs_in_order
+from mediarank.systems.attributes.fit import AttributesConfig, fit, run
+from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
 from mediarank.types import Roles
 

@@ -32,10 +32,9 @@ from mediarank.base_models.concept import ConceptModels
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.plan import Plan
-from mediarank.learners.stacking import LightGBMStacking
-from mediarank.systems.concepts import ConceptsConfig, fit_pools, fit_rankers, regulariser_plans
-from mediarank.systems.concepts_figures import (
+from mediarank.learners.boosting.plan import Plan
+from mediarank.learners.fusion.stacking import LightGBMStacking
+from mediarank.systems.concepts.figures import (
     FULL,
     Trace,
     figure6,
@@ -48,7 +47,8 @@ from mediarank.systems.concepts_figures import (
     trace,
     trace_scored,
 )
-from mediarank.systems.concepts_model import ConceptsModel, concept_scores, rank_examples, score_items
+from mediarank.systems.concepts.fit import ConceptsConfig, fit_pools, fit_rankers, regulariser_plans
+from mediarank.systems.concepts.model import ConceptsModel, concept_scores, rank_examples, score_items
 from mediarank.types import FeatureMatrix, MediarankError
 
 REFERENCE, PAPER, BEST = "rankboost", "imbalanced_rankboost", "forward_cascade"

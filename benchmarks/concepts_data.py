@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mediarank.collections.registry import open_collection
+from mediarank.collections.sources import open_collection
 from mediarank.fanout import fan_out
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from mediarank.base_models.svm import Machine, SVMConfig, fit_machine
 from mediarank.base_models.training import fit_pool, gather, normalised_by, prepare
-from mediarank.learners.imbalanced_rankboost import ImbalancedRankBoost
-from mediarank.learners.rankboost import RankBoost
+from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost
+from mediarank.learners.boosting.rankboost import RankBoost
 from mediarank.similarity.kernels import intersection
 from mediarank.types import FeatureMatrix, Judgments
 

@@ -29,11 +29,11 @@ from events_speed import kernel_speed, protocol_speed
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.fusions import BEST
+from mediarank.learners.fusion.fusion_methods import BEST
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events import EventsConfig, Parts, fit, prepare
-from mediarank.systems.events_model import EventsModel
-from mediarank.systems.events_protocol import METRICS, EventScores, ProtocolResult, figure2, figure5, run_protocol
+from mediarank.systems.events.fit import EventsConfig, Parts, fit, prepare
+from mediarank.systems.events.model import EventsModel
+from mediarank.systems.events.protocol import METRICS, EventScores, ProtocolResult, figure2, figure5, run_protocol
 
 MADE_SEED, DEMO_SEED = 100, 11
 

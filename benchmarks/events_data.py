@@ -15,7 +15,7 @@ from typing import Final
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
 from mediarank.collections.demo import DemoConfig
-from mediarank.collections.registry import CollectionConfig
+from mediarank.collections.sources import CollectionConfig
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
 from mediarank.features.gist import Gist

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
-from mediarank.systems.events_protocol import EventScores
+from mediarank.systems.events.protocol import EventScores
 
 CLASSIFIERS = 4
 BASE, UNSEEN, TEST = 1650, 412, 4292

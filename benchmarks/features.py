@@ -34,12 +34,13 @@ from skimage.color import rgb2lab
 from skimage.feature import hog, local_binary_pattern
 from threadpoolctl import threadpool_limits
 
-from mediarank.collections.registry import open_collection, recognise
+from mediarank.collections.sources import open_collection, recognise
 from mediarank.fanout import jobs
 from mediarank.features import gabor, gist
 from mediarank.features.autocorrelogram import Autocorrelogram, quantised
 from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_histogram import LabHistogram
+from mediarank.features.families import EXTRACTORS
 from mediarank.features.gabor import GaborBank
 from mediarank.features.gist import Gist
 from mediarank.features.hog import Hog
@@ -48,7 +49,6 @@ from mediarank.features.lbp import Lbp
 from mediarank.features.matrix import build
 from mediarank.features.mfcc import Mfcc
 from mediarank.features.pixels import grey, resized
-from mediarank.features.registry import EXTRACTORS
 from mediarank.media.working import read_picture
 from mediarank.types import Roles
 

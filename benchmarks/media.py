@@ -27,7 +27,7 @@ import av
 import cv2
 import numpy as np
 
-from mediarank.collections.registry import open_collection
+from mediarank.collections.sources import open_collection
 from mediarank.fanout import jobs
 from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies
 from mediarank.media.guard import Failed, guarded_map

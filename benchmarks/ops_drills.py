@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from ops_project import Project, no_orphans
 
-from mediarank.ops.dvc_lock import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import mend_dvc_lock
 
 SMALL = {"images": 96, "clips": 12, "seed": 3}
 """A collection that all stages get through in about a minute."""

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import yaml
 
-from mediarank.ops.environment import quiet_environment
+from mediarank.ops.services.environment import quiet_environment
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 IDENTITY = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost", "-c", "commit.gpgsign=false")
@@ -38,7 +38,7 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "MEDIARANK_"))}
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "mediarank_"))}
         ports = {"MEDIARANK_PREFECT_PORT": str(free_port()), "MEDIARANK_MLFLOW_PORT": str(free_port())}
         return inherited | quiet_environment(self.root) | ports | {
             "MEDIARANK_PYTHON": sys.executable,

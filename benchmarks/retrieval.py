@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from retrieval_online import live_learners, simulate
+from retrieval_protocol import FoldResult, Prepared, Protocol, cross_validate, deal_folds, summary
 from retrieval_speed import learning, searching
 from retrieval_types import describe
 
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.protocols import compare
-from mediarank.systems.retrieval import Collection
-from mediarank.systems.retrieval_online import live_learners, simulate
-from mediarank.systems.retrieval_protocol import FoldResult, Prepared, Protocol, cross_validate, deal_folds, summary
+from mediarank.systems.retrieval.fit import Collection
 
 PUBLISHED = {
     "best_fea": 0.1846, "uni_con": 0.2990, "ranknet": 0.3133, "c_ascent": 0.3406, "ranksvm": 0.3366,

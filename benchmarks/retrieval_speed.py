@@ -21,11 +21,11 @@ from numba import njit
 from sklearn.linear_model import SGDClassifier
 
 from mediarank.fanout import jobs
-from mediarank.learners.lambdamart import LambdaMART
-from mediarank.learners.online import OGDR, OPAR1, OPAR2, OPR
-from mediarank.learners.pairwise_svm import RankSVM
-from mediarank.learners.second_order import AROW, SCW
-from mediarank.learners.triplets import Triplets
+from mediarank.learners.online.first_order import OGDR, OPAR1, OPAR2, OPR
+from mediarank.learners.online.second_order import AROW, SCW
+from mediarank.learners.pairwise.lambdamart import LambdaMART
+from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
+from mediarank.learners.pairwise.triplets import Triplets
 from mediarank.similarity.nearest import nearest
 from mediarank.similarity.phi import BLOCK
 from mediarank.similarity.shortlist import Shortlist, recall

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mediarank.collections.registry import open_collection
+from mediarank.collections.sources import open_collection
 from mediarank.fanout import fan_out
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor, LocalExtractor
@@ -33,9 +33,9 @@ from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
 from mediarank.features.matrix import build
 from mediarank.features.sift import Sift
+from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
-from mediarank.media.remembered import Job, working_copies
 from mediarank.types import FeatureMatrix, Roles
 
 TYPES: Mapping[str, Extractor | LocalExtractor] = {

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from mediarank.ops.environment import quiet_environment
-from mediarank.ops.processes import prefect_api
+from mediarank.ops.services.environment import quiet_environment
+from mediarank.ops.services.processes import prefect_api
 
 ROOT = Path(__file__).resolve().parents[1]
 

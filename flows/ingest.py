@@ -14,8 +14,8 @@ from prefect.artifacts import create_table_artifact
 from prefect.futures import PrefectFuture, wait
 from steps import LONGEST, step, verdict
 
-from mediarank.ops.results import ingested_rows
-from mediarank.ops.run import PipelineRun
+from mediarank.ops.runs.results import ingested_rows
+from mediarank.ops.runs.workspace_run import PipelineRun
 
 ROOT = Path(__file__).resolve().parents[1]
 LAST = "frames"

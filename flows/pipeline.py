@@ -1,8 +1,9 @@
 """The pipeline as a Prefect flow: a task run a stage, in parallel where `dvc.yaml` allows.
 
 Nothing is decided here. DVC says which stages there are, what each waits for and what is out of date (through
-`mediarank.ops.run`); Prefect shows it, tries again after passing faults and keeps the logs. `python flows/pipeline.py`
-runs the flow once, on the server of `make up` if there is one; `flows/deployments.py` serves it on a schedule.
+`mediarank.ops.runs.workspace_run`); Prefect shows it, tries again after passing faults and keeps the logs. `python
+flows/pipeline.py` runs the flow once, on the server of `make up` if there is one; `flows/deployments.py` serves it on a
+schedule.
 """
 
 # ruff: noqa: E402 - Prefect reads its settings when it is imported, so they come first
@@ -13,9 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mediarank.ops.results import checks_markdown, decisions_markdown, metrics_rows, report_address
-from mediarank.ops.run import PROMOTE, TRACK, FollowUp, PipelineRun
-from mediarank.ops.script import settle
+from mediarank.ops.runs.flow_script import settle
+from mediarank.ops.runs.results import checks_markdown, decisions_markdown, metrics_rows, report_address
+from mediarank.ops.runs.workspace_run import PROMOTE, TRACK, FollowUp, PipelineRun
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,8 +9,8 @@ from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
 from steps import LONGEST, step, tell_decisions, verdict
 
-from mediarank.ops.results import decisions_markdown
-from mediarank.ops.run import Workspace
+from mediarank.ops.runs.results import decisions_markdown
+from mediarank.ops.runs.workspace_run import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from prefect import State, flow, get_run_logger
 from steps import LONGEST, step, verdict
 
-from mediarank.ops.run import Workspace
+from mediarank.ops.runs.workspace_run import Workspace
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -15,9 +15,9 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 from prefect.states import Cancelled, Completed, Failed
 
-from mediarank.ops.children import RunStopped
-from mediarank.ops.results import decisions
-from mediarank.ops.run import Done, PassingFault, StageFailed
+from mediarank.ops.runs.results import decisions
+from mediarank.ops.runs.stage_processes import RunStopped
+from mediarank.ops.runs.workspace_run import Done, PassingFault, StageFailed
 
 LONGEST = 24 * 3600
 """Seconds that a run may take: one that hangs must not keep the next night's from starting."""

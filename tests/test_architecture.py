@@ -31,6 +31,8 @@ LEVELS = [
     {"base_models"},
     {"learners"},
     {"systems"},
+    {"teaching"},
+    {"asking"},
     {"ops"},
     {"stages"},
     {"config"},
@@ -103,9 +105,9 @@ def registered_commands() -> set[str]:
 
 @pytest.mark.parametrize("system", PARAMS["systems"])
 def test_a_system_has_one_name_in_four_places(system: str) -> None:
-    assert (SOURCE / "systems" / f"{system}.py").exists()
+    assert (SOURCE / "systems" / system / "fit.py").exists()
     assert (ROOT / "docs/papers" / f"{system}.md").exists()
-    assert (ROOT / "tests/systems" / f"test_{system}.py").exists()
+    assert (ROOT / "tests/systems" / system).is_dir()
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: p.relative_to(SOURCE).as_posix())
@@ -152,7 +154,7 @@ def test_a_stage_depends_on_the_code_it_runs(stage: str) -> None:
     code that a stage may run; which of it does run is the stage's key: a system itself, or what reports on it.
     """
     definition = DVC[stage].get("do", DVC[stage])
-    runs = {"systems": "{}.py", "evaluation": "{}_report.py", "report": "{}_report.py"}.get(stage)
+    runs = {"systems": "{}/fit.py", "evaluation": "{}/report.py", "report": "{}/report.py"}.get(stage)
     for key in PARAMS["systems"] if runs else [""]:
         listed = [ROOT / str(d).replace("${key}", key) for d in definition["deps"] if str(d).startswith("src/")]
         queue, closure = [SOURCE / "stages" / f"{stage}.py"], set()

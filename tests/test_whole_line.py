@@ -20,9 +20,9 @@ import yaml
 
 from mediarank import config, store
 from mediarank.features.cache import FeatureCache
-from mediarank.ops.environment import quiet_environment
-from mediarank.ops.serving import Preparation, pack
-from mediarank.ops.trial import TOLERANCE, difference
+from mediarank.ops.models.packing import Preparation, pack
+from mediarank.ops.models.trial import TOLERANCE, difference
+from mediarank.ops.services.environment import quiet_environment
 from mediarank.systems.registry import SYSTEMS
 
 ROOT = Path(__file__).parents[1]

@@ -21,12 +21,12 @@ from mediarank.types import ConfigError
 
 if TYPE_CHECKING:
     from mediarank.base_models.svm import SVMConfig
-    from mediarank.collections.registry import CollectionConfig
+    from mediarank.collections.sources import CollectionConfig
     from mediarank.evaluation.measured import EvaluationConfig
     from mediarank.features.base import Extractor, LocalExtractor
     from mediarank.media.frames import FramesConfig
     from mediarank.ops.checks import FeatureCheckConfig, ManifestCheckConfig
-    from mediarank.ops.promotion_config import PromotionConfig
+    from mediarank.ops.models.promotion_config import PromotionConfig
     from mediarank.stages.manifest import ManifestConfig
     from mediarank.stages.report import ReportConfig
     from mediarank.stages.splits import SplitsConfig
@@ -63,7 +63,7 @@ class Params:
 
     @cached_property
     def collection(self) -> CollectionConfig:
-        from mediarank.collections.registry import CollectionConfig
+        from mediarank.collections.sources import CollectionConfig
 
         return self._section("collection", CollectionConfig)
 
@@ -94,7 +94,7 @@ class Params:
     @cached_property
     def features(self) -> dict[str, Extractor | LocalExtractor]:
         """Feature types by name; `family` chooses the class, the other keys are its fields."""
-        from mediarank.features.registry import EXTRACTORS
+        from mediarank.features.families import EXTRACTORS
 
         made = {}
         for name, values in dict(self.values.get("features") or {}).items():
@@ -147,7 +147,7 @@ class Params:
 
     @cached_property
     def promotion(self) -> PromotionConfig:
-        from mediarank.ops.promotion_config import PromotionConfig
+        from mediarank.ops.models.promotion_config import PromotionConfig
 
         return self._section("promotion", PromotionConfig)
 
@@ -165,7 +165,7 @@ class Params:
 
     def check(self) -> dict[str, Any]:
         """Check every section; all of it as plain values, defaults included, in the order of SECTIONS."""
-        from mediarank.features.registry import EXTRACTORS
+        from mediarank.features.families import EXTRACTORS
 
         family_of = {cls: family for family, cls in EXTRACTORS.items()}
         whole: dict[str, Any] = {}
@@ -203,7 +203,7 @@ def load(path: Path = PARAMS) -> Params:
 def schema() -> dict[str, Any]:
     """What params.yaml may say: the JSON schema of each section, feature family and system."""
     from mediarank.base_models.svm import SVMConfig
-    from mediarank.features.registry import EXTRACTORS
+    from mediarank.features.families import EXTRACTORS
     from mediarank.systems.registry import SYSTEMS, system
 
     whole: dict[str, Any] = {}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_pool import collection
+from made_pool import collection
 
 from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.base_models.pool import SVMPool

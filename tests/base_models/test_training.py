@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from test_pool import collection
+from made_pool import collection
 
 from mediarank.base_models.svm import SVMConfig, area_under_roc
 from mediarank.base_models.training import fit_pool, standardisation, trainable_concepts

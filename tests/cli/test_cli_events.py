@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import mediarank.cli.events  # noqa: F401 - adds its commands
 from mediarank.cli.app import app
-from mediarank.learners.fusions import FUSIONS
+from mediarank.learners.fusion.fusion_methods import FUSIONS
 from mediarank.types import DataError
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy.io import savemat
 from small_sources import put, write
 
-from mediarank.collections.registry import (
+from mediarank.collections.sources import (
     COLLECTIONS,
     CollectionConfig,
     collect,

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from made_pictures import make_picture
 
+from mediarank.features import cached_rows as remembered
 from mediarank.features import matrix as module
-from mediarank.features import remembered
 from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.features.hog3d import Hog3d

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from mediarank.features.base import ImageExtractor, LocalExtractor
 from mediarank.features.check import check_extractor
+from mediarank.features.families import EXTRACTORS, JEC
 from mediarank.features.granularity import REGIONS
-from mediarank.features.registry import EXTRACTORS, JEC
 
 IMAGE_FAMILIES = [name for name, family in EXTRACTORS.items() if family.modality == "image"]
 

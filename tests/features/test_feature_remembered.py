@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mediarank.features import remembered as module
+from mediarank.features import cached_rows as module
 from mediarank.features.cache import FeatureCache, cache_key
-from mediarank.features.remembered import remembered
+from mediarank.features.cached_rows import remembered
 
 
 class Counted:

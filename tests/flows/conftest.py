@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import toy_project
 
-from mediarank.ops.environment import quiet_environment
+from mediarank.ops.services.environment import quiet_environment
 
 # Prefect reads its settings when it is imported, which the test modules do: its home is settled before.
 _HOME = Path(tempfile.mkdtemp(prefix="mediarank-prefect-"))

@@ -25,8 +25,8 @@ sys.path.insert(0, str(REPOSITORY / "tests/ops"))
 import fitted_project
 import versioned_project
 
-from mediarank.ops.registry import CHAMPION, Registry
-from mediarank.ops.run import PipelineRun
+from mediarank.ops.models.model_registry import CHAMPION, Registry
+from mediarank.ops.runs.workspace_run import PipelineRun
 from mediarank.types import ConfigError
 
 pytestmark = pytest.mark.usefixtures("prefect_server")

@@ -25,8 +25,8 @@ from prefect.client.schemas.objects import TaskRun
 from prefect.states import State
 from toy_project import STAGES, change, contents, ran
 
-from mediarank.ops import run as run_module
-from mediarank.ops.run import FollowUp, PassingFault
+from mediarank.ops.runs import workspace_run as run_module
+from mediarank.ops.runs.workspace_run import FollowUp, PassingFault
 
 NOTE = FollowUp(
     "note",

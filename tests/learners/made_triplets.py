@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mediarank.learners.triplets import Triplets
+from mediarank.learners.pairwise.triplets import Triplets
 
 
 def made_triplets(

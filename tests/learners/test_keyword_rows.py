@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mediarank.learners.keyword_lists import Keywords
+from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.types import DataError
 
 

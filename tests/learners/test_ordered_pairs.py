@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediarank.learners.pairs import OrderedPairs, equal_pairs
+from mediarank.learners.pairwise.ordered_pairs import OrderedPairs, equal_pairs
 from mediarank.types import DataError
 
 

@@ -15,9 +15,9 @@ import versioned_project
 from mediarank import store
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.labels import Labels
-from mediarank.systems import retrieval
 from mediarank.systems.contract import Inputs
-from mediarank.systems.retrieval import RetrievalConfig
+from mediarank.systems.retrieval import fit as retrieval
+from mediarank.systems.retrieval.fit import RetrievalConfig
 from mediarank.types import FeatureMatrix, Roles
 
 FAMILY = ColourMoments()
@@ -88,8 +88,8 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def tracked(versioned_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project with both of its versions recorded in MLflow; only for looking at."""
-    from mediarank.ops.rollback import rollback
-    from mediarank.ops.tracking import track
+    from mediarank.ops.runs.tracking import track
+    from mediarank.ops.versions.rollback import rollback
 
     folder = tmp_path_factory.mktemp("tracked") / "versioned"
     shutil.copytree(versioned_template, folder, symlinks=True)

@@ -27,11 +27,12 @@ from mediarank.labels import Labels
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.ops.checks import summary_of, summary_of_features
-from mediarank.ops.lockfile import dvc_hash
-from mediarank.ops.serving import Preparation
-from mediarank.systems import retrieval, retrieval_report
+from mediarank.ops.models.packing import Preparation
+from mediarank.ops.versions.lockfile import dvc_hash
 from mediarank.systems.contract import Inputs
-from mediarank.systems.retrieval import RetrievalConfig
+from mediarank.systems.retrieval import fit as retrieval
+from mediarank.systems.retrieval import report as retrieval_report
+from mediarank.systems.retrieval.fit import RetrievalConfig
 from mediarank.types import Manifest, Roles
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {"lab": LabHistogram(), "hue": Hue(words=8, items=4)}

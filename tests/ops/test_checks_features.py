@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mediarank.ops.checks import FeatureCheckConfig, FeaturesSummary, Outcome, check_features, summary_of_features
 from mediarank.ops.checks.features import SUMMARY_COLUMNS, feature_suites, mean_shift
-from mediarank.ops.checks.run import judge
+from mediarank.ops.checks.judge import judge
 from mediarank.types import DataError
 
 IDS = [f"images/{k:02d}.jpg" for k in range(12)]

@@ -13,8 +13,8 @@ import pytest
 
 from mediarank.labels import LABEL_ITEMS, Labels
 from mediarank.ops.checks import CheckResult, ManifestCheckConfig, ManifestSummary, Outcome, check_manifest, summary_of
+from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.manifest import manifest_suites
-from mediarank.ops.checks.run import judge
 from mediarank.types import CheckFailed, DataError, Manifest
 
 ITEMS = 40

@@ -14,6 +14,7 @@ import pytest
 
 from mediarank import store
 from mediarank.ops import checks
+from mediarank.ops.checks.judge import FIRST_ROWS, judge
 from mediarank.ops.checks.result import CheckResult, Outcome
 from mediarank.ops.checks.rules import (
     Condition,
@@ -28,7 +29,6 @@ from mediarank.ops.checks.rules import (
     rows_at_least,
     unique,
 )
-from mediarank.ops.checks.run import FIRST_ROWS, judge
 from mediarank.types import CheckFailed
 
 TABLE = pd.DataFrame({"name": ["a", "b", "b", None], "value": [1.0, np.inf, -3.0, np.nan]}, index=[7, 7, 8, 9])

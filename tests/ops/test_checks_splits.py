@@ -11,7 +11,7 @@ import pytest
 
 from mediarank.labels import Labels
 from mediarank.ops.checks import Outcome, SplitCheckConfig, check_splits
-from mediarank.ops.checks.run import judge
+from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.splits import split_suites
 from mediarank.types import Manifest, Roles
 

@@ -20,13 +20,11 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+import toy_project
 import versioned_project
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "flows"))
-import toy_project
-
-from mediarank.ops import tracking
-from mediarank.ops.dvc_lock import GUARD, LISTED, mend_dvc_lock
+from mediarank.ops.runs import tracking
+from mediarank.ops.runs.dvc_repair import GUARD, LISTED, mend_dvc_lock
 
 TABLE = "data/raw/labels/classes.csv"
 
@@ -105,8 +103,8 @@ def test_a_file_in_place_of_a_folder_is_named(collected: Path) -> None:
 
 @pytest.mark.parametrize("year", [1980, 2099])
 def test_a_clock_that_jumps_makes_nothing_out_of_date(versioned: Path, year: int) -> None:
-    from mediarank.ops.dag import read_plan
-    from mediarank.ops.rollback import rollback
+    from mediarank.ops.runs.dag import read_plan
+    from mediarank.ops.versions.rollback import rollback
 
     seconds = (year - 1970) * 365.25 * 86400
     for path in [*versioned.rglob("source/**/*"), *versioned.rglob("prepared/*"), *versioned.rglob("data/raw/**/*")]:

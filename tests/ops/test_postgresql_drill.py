@@ -26,10 +26,10 @@ import pytest
 import yaml
 from versioned_project import git
 
-from mediarank.ops.environment import quiet_environment
-from mediarank.ops.ingest import ingest
-from mediarank.ops.promotion import promote
-from mediarank.ops.promotion_config import PromotionConfig
+from mediarank.ops.models.ingest import ingest
+from mediarank.ops.models.promotion import promote
+from mediarank.ops.models.promotion_config import PromotionConfig
+from mediarank.ops.services.environment import quiet_environment
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]

@@ -9,7 +9,7 @@ import pytest
 from moto.server import ThreadedMotoServer
 from versioned_project import FIRST, SECOND, dvc, git, media
 
-from mediarank.ops.rollback import rollback
+from mediarank.ops.versions.rollback import rollback
 from mediarank.types import DataError
 
 BUCKET = "mediarank-versions"

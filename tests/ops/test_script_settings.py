@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from mediarank.ops import processes, script
+from mediarank.ops.runs import flow_script as script
+from mediarank.ops.services import processes
 from mediarank.types import MediarankError
 
 ASK = """
 import os, sys
 from pathlib import Path
-from mediarank.ops.script import settle
+from mediarank.ops.runs.flow_script import settle
 wait = settle(Path(sys.argv[1]))
 wait()
 print(os.environ["PREFECT_API_URL"], os.environ["DO_NOT_TRACK"], "prefect" in sys.modules)

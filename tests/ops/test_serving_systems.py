@@ -23,14 +23,14 @@ from mediarank.cli import app
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.features.cache import FeatureCache
 from mediarank.labels import Labels
-from mediarank.ops.promotion import compare
-from mediarank.ops.promotion_config import PromotionConfig
-from mediarank.ops.serving import pack, unpack
-from mediarank.ops.trial import TOLERANCE, difference
+from mediarank.ops.models.packing import pack, unpack
+from mediarank.ops.models.promotion import compare
+from mediarank.ops.models.promotion_config import PromotionConfig
+from mediarank.ops.models.trial import TOLERANCE, difference
 from mediarank.stages.base_models import fit_base_models
-from mediarank.systems.annotation import AnnotationConfig
-from mediarank.systems.attributes import AttributesConfig, KernelChoice
-from mediarank.systems.concepts import ConceptsConfig
+from mediarank.systems.annotation.fit import AnnotationConfig
+from mediarank.systems.attributes.fit import AttributesConfig, KernelChoice
+from mediarank.systems.concepts.fit import ConceptsConfig
 from mediarank.systems.contract import Inputs
 from mediarank.systems.registry import reporting, system
 from mediarank.types import DataError

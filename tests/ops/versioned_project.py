@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from mediarank.ops.environment import quiet_environment
+from mediarank.ops.services.environment import quiet_environment
 
 PLAN = """\
 stages:

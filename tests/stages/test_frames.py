@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from mediarank.labels import Labels
-from mediarank.media import remembered
+from mediarank.media import copy_cache as remembered
+from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
-from mediarank.media.remembered import Job, prune, working_copies
 from mediarank.stages.frames import Frames, build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
 from mediarank.types import DataError, Manifest

@@ -16,7 +16,7 @@ from mediarank.stages.evaluation import evaluate
 from mediarank.stages.report import ReportConfig, SystemResult, build_report
 from mediarank.stages.systems import run_system
 from mediarank.systems.contract import Inputs, Outcome
-from mediarank.systems.retrieval import RetrievalConfig
+from mediarank.systems.retrieval.fit import RetrievalConfig
 from mediarank.types import MANIFEST_COLUMNS, DataError, FeatureMatrix, Manifest, Roles
 
 ROLES = Roles(pd.DataFrame({"item_id": ["a.jpg"], "group_id": ["a.jpg"], "role": ["base"], "fold": [0]}))

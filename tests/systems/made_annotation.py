@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mediarank.labels import Labels
-from mediarank.systems.annotation_config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.config import METHODS, AnnotationConfig
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 

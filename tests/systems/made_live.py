@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mediarank.similarity.scaling import fit_scaler
-from mediarank.systems.retrieval_search import LiveRanker
+from mediarank.systems.retrieval.search import LiveRanker
 from mediarank.types import FeatureMatrix
 
 

@@ -13,14 +13,14 @@ from mediarank.cli import (  # noqa: F401 - their commands
     attributes,
     events,
     finding,
-    looking,
     operations,
+    overview,
     retrieval,
     stages,
     versions,
 )
 from mediarank.cli.app import app
-from mediarank.ops.steady import steady_sources
+from mediarank.ops.runs.unchanged_sources import steady_sources
 from mediarank.types import MediarankError
 
 

@@ -20,11 +20,11 @@ def annotate(
 ) -> None:
     """Suggest keywords for images, with their scores."""
     from mediarank import config
+    from mediarank.asking.annotate import annotate as suggest
+    from mediarank.asking.annotate import open_annotator
+    from mediarank.asking.compare import described
+    from mediarank.asking.search import with_codebooks
     from mediarank.features.cache import FeatureCache
-    from mediarank.ops.annotate import annotate as suggest
-    from mediarank.ops.annotate import open_annotator
-    from mediarank.ops.compare import described
-    from mediarank.ops.search import with_codebooks
 
     params = config.load()
     served, matrices = open_annotator(DATA, method)

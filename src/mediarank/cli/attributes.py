@@ -18,9 +18,9 @@ Attribute = Annotated[str, typer.Option(help="one of those that labels/orderings
 def compare(first: Image, second: Image, attribute: Attribute) -> None:
     """Say which of two pictures shows more of an attribute, and by how much."""
     from mediarank import config
+    from mediarank.asking.compare import described, judge, open_model
+    from mediarank.asking.search import with_codebooks
     from mediarank.features.cache import FeatureCache
-    from mediarank.ops.compare import described, judge, open_model
-    from mediarank.ops.search import with_codebooks
 
     params = config.load()
     model, matrices = open_model(DATA, attribute)
@@ -45,7 +45,7 @@ def sort(
 ) -> None:
     """Write the collection in order of an attribute, with a page of thumbnails from weakest to strongest."""
     from mediarank import config
-    from mediarank.ops.compare import in_order, open_model, order_page
+    from mediarank.asking.compare import in_order, open_model, order_page
     from mediarank.stages.report import thumbnails
 
     order = in_order(*open_model(DATA, attribute), attribute)

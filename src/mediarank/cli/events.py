@@ -15,7 +15,7 @@ TABLE = "CSV: item, relevant (1 or 0), event if there are several, and a column 
 
 def _list(wanted: bool) -> None:
     if wanted:
-        from mediarank.learners.fusions import FUSIONS
+        from mediarank.learners.fusion.fusion_methods import FUSIONS
 
         for name, kind in FUSIONS.items():
             print(f"{name:<18} {kind.what} (scores of training clips: {kind.source.replace('_', '-')})")
@@ -35,8 +35,8 @@ def fuse(
     methods: Annotated[bool, typer.Option("--methods", help="list the fusions", is_eager=True, callback=_list)] = False,
 ) -> None:
     """Fuse scores of base classifiers, from CSV files: no media and no features needed."""
-    from mediarank.ops.fuse import fuse as run
-    from mediarank.ops.fuse import read_score_table
+    from mediarank.asking.fuse import fuse as run
+    from mediarank.asking.fuse import read_score_table
 
     fused = run(
         read_score_table(source, labelled=True),

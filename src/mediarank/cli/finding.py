@@ -23,8 +23,8 @@ def find(
 ) -> None:
     """Show which items show a concept, or in which clips an event happens, and write a page of thumbnails."""
     from mediarank import config
-    from mediarank.ops.find import FINDERS, finds_page
-    from mediarank.ops.find import find as ask
+    from mediarank.asking.find import FINDERS, finds_page
+    from mediarank.asking.find import find as ask
     from mediarank.stages.report import thumbnails
 
     finds = ask(DATA, name, count, fresh, (system,) if system else FINDERS)

@@ -10,14 +10,14 @@ import typer
 from mediarank.cli.app import app
 
 if TYPE_CHECKING:
-    from mediarank.ops.promotion_config import PromotionConfig
-    from mediarank.ops.serving import Preparation
+    from mediarank.ops.models.packing import Preparation
+    from mediarank.ops.models.promotion_config import PromotionConfig
 
 
 @app.command()
 def track() -> None:
     """Record this version's results in MLflow; a version is recorded once."""
-    from mediarank.ops.tracking import track as run
+    from mediarank.ops.runs.tracking import track as run
 
     print(run(Path.cwd()).summary())
 
@@ -25,7 +25,7 @@ def track() -> None:
 @app.command()
 def up() -> None:
     """Start the Prefect server with its schedule and the MLflow UI, on loopback."""
-    from mediarank.ops import services
+    from mediarank.ops.services import local as services
 
     services.up(Path.cwd())
 
@@ -33,7 +33,7 @@ def up() -> None:
 @app.command()
 def down() -> None:
     """Stop what `mediarank up` started."""
-    from mediarank.ops import services
+    from mediarank.ops.services import local as services
 
     services.down(Path.cwd())
 
@@ -45,7 +45,7 @@ def promote(
     scheduled: Annotated[bool, typer.Option(help="nobody watches: drift beyond the limits keeps the champion")] = False,
 ) -> None:
     """Make this version's models champions, unless they are worse beyond noise."""
-    from mediarank.ops.promotion import promote as run
+    from mediarank.ops.models.promotion import promote as run
 
     run(Path.cwd(), *_promotion(), systems=[system] if system else (), scheduled=scheduled, force=force)
 
@@ -56,8 +56,8 @@ def champions() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from mediarank.ops.registry import Registry, model_name
-    from mediarank.ops.serving import SERVERS
+    from mediarank.ops.models.model_registry import Registry, model_name
+    from mediarank.ops.models.packing import SERVERS
 
     registry = Registry(Path.cwd())
     registered = {system: found for system in SERVERS if (found := registry.versions(system))}
@@ -76,7 +76,7 @@ def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retri
     from rich.console import Console
     from rich.table import Table
 
-    from mediarank.ops.promotion import champion_drift
+    from mediarank.ops.models.promotion import champion_drift
 
     champion, moved = champion_drift(Path.cwd(), system, _promotion()[1])
     title = f"{system}: this version against version {champion.number}, the champion"
@@ -91,7 +91,7 @@ def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retri
 @app.command()
 def ingest() -> None:
     """Rank files that the champions have not seen; `dvc repro frames` first makes their working copies."""
-    from mediarank.ops.ingest import ingest as run
+    from mediarank.ops.models.ingest import ingest as run
 
     run(Path.cwd())
 
@@ -102,7 +102,7 @@ def serve(
     port: Annotated[int, typer.Option(help="on loopback")] = 5001,
 ) -> None:
     """Serve a champion over HTTP, on loopback; docs/operations.md shows how to ask it."""
-    from mediarank.ops.model_server import serve as run
+    from mediarank.ops.models.model_server import serve as run
 
     run(Path.cwd(), system, port)
 
@@ -110,7 +110,7 @@ def serve(
 def _promotion() -> tuple[Preparation, PromotionConfig]:
     """How this version's models are packed, and what they must live up to."""
     from mediarank import config
-    from mediarank.ops.serving import Preparation
+    from mediarank.ops.models.packing import Preparation
 
     params = config.load()
     return Preparation(params.features, params.frames, params.manifest.limits), params.promotion

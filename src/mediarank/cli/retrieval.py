@@ -11,7 +11,7 @@ from mediarank import store
 from mediarank.cli.app import CACHE, DATA, app
 
 if TYPE_CHECKING:
-    from mediarank.systems.retrieval_search import LiveRanker
+    from mediarank.systems.retrieval.search import LiveRanker
     from mediarank.types import Floats
 
 FEEDBACK = Path(".mediarank/feedback")
@@ -36,9 +36,9 @@ def search(
 ) -> None:
     """Show what looks like an image, and write a page of thumbnails."""
     from mediarank import config
+    from mediarank.asking.search import hits_page, open_live
+    from mediarank.asking.shortlists import open_shortlist
     from mediarank.media.looking import look
-    from mediarank.ops.search import hits_page, open_live
-    from mediarank.ops.shortlists import open_shortlist
     from mediarank.stages.report import small_jpeg, thumbnails
 
     params = config.load()
@@ -73,8 +73,8 @@ def feedback(
     method: Method = None,
 ) -> None:
     """Say which items fit an image and which don't. It is learned at once, for good."""
-    from mediarank.ops.search import open_live
-    from mediarank.systems.retrieval_search import Feedback
+    from mediarank.asking.search import open_live
+    from mediarank.systems.retrieval.search import Feedback
 
     live, kept, _ = open_live(DATA, FEEDBACK, method)
     vectors, known = _describe(image, live)
@@ -85,8 +85,8 @@ def feedback(
 def _describe(image: str, live: LiveRanker) -> tuple[tuple[Floats, ...], bool]:
     """The image's vectors, and whether it is an item of the collection."""
     from mediarank import config
+    from mediarank.asking.search import vectors_of, with_codebooks
     from mediarank.features.cache import FeatureCache
-    from mediarank.ops.search import vectors_of, with_codebooks
 
     if image in live.matrices[0]:
         return tuple(live.vectors(image)), True

@@ -22,8 +22,8 @@ def versions(
     remote: REMOTE = None,
 ) -> None:
     """List the versions of the data: what each changed, and how well it does."""
-    from mediarank.ops.objects import Objects
-    from mediarank.ops.versions import describe, history
+    from mediarank.ops.versions.history import describe, history
+    from mediarank.ops.versions.objects import Objects
 
     root = Path.cwd()
     with Objects(root, remote) as objects:
@@ -41,7 +41,7 @@ def rollback(
     remote: REMOTE = None,
 ) -> None:
     """Restore a version's data, params and lock, verify every file, and commit that; it can be undone likewise."""
-    from mediarank.ops.rollback import rollback as run
+    from mediarank.ops.versions.rollback import rollback as run
 
     print(run(Path.cwd(), version, remote, say=print).summary())
 
@@ -49,7 +49,7 @@ def rollback(
 @app.command()
 def verify(remote: REMOTE = None) -> None:
     """Read every file of the data, compare it with its hash, and fetch again what is damaged."""
-    from mediarank.ops.verify import verify as run
+    from mediarank.ops.versions.verify import verify as run
 
     verified = run(Path.cwd(), remote, say=print)
     print(verified.summary())
@@ -68,9 +68,9 @@ def lineage(
     """Show which media files, labels, params and code made a run's metrics; or which runs used a file."""
     import json
 
-    from mediarank.ops.lineage import trace, uses
-    from mediarank.ops.objects import Objects
-    from mediarank.ops.runs import Runs
+    from mediarank.ops.runs.lineage import trace, uses
+    from mediarank.ops.runs.recorded_runs import Runs
+    from mediarank.ops.versions.objects import Objects
     from mediarank.types import ConfigError
 
     if bool(run) == bool(file):
@@ -108,9 +108,9 @@ def compare_runs(
     """Print what changed in data, params, code and metrics between two runs, and whether it is more than noise."""
     from rich.console import Console
 
-    from mediarank.ops.compare_runs import compare_runs as run
-    from mediarank.ops.objects import Objects
-    from mediarank.ops.runs import Runs
+    from mediarank.ops.runs.compare_runs import compare_runs as run
+    from mediarank.ops.runs.recorded_runs import Runs
+    from mediarank.ops.versions.objects import Objects
 
     root = Path.cwd()
     with Objects(root, remote) as objects:

@@ -21,9 +21,9 @@ import pandas as pd
 from mediarank.features.bag_of_words import BagOfWords
 from mediarank.features.base import Extractor, LocalExtractor, Modality, Pool, fingerprint
 from mediarank.features.cache import FeatureCache, cache_key
+from mediarank.features.cached_rows import remembered
 from mediarank.features.codebook import Codebook, fit_codebook
 from mediarank.features.pixels import resized
-from mediarank.features.remembered import remembered
 from mediarank.media.working import read_picture, read_sound
 from mediarank.types import DataError, FeatureMatrix, Floats, Roles, lot, require_columns
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mediarank.collections.registry import CollectionConfig
-from mediarank.collections.registry import collect as collect_from
+from mediarank.collections.sources import CollectionConfig
+from mediarank.collections.sources import collect as collect_from
 from mediarank.store import atomic_folder, write_labels
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
-from mediarank.media.remembered import Job, prune, working_copies
 from mediarank.types import DataError, Manifest
 
 CACHE_BYTES = 20 * 1024**3

@@ -47,11 +47,11 @@ SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
 
 def system(name: str) -> System:
-    return import_module(f"mediarank.systems.{_known(name)}")
+    return import_module(f"mediarank.systems.{_known(name)}.fit")
 
 
 def reporting(name: str) -> Reporting:
-    return import_module(f"mediarank.systems.{_known(name)}_report")
+    return import_module(f"mediarank.systems.{_known(name)}.report")
 
 
 def _known(name: str) -> str:

@@ -5,7 +5,7 @@ are `manifest` (with `labels` and, against the last version, `drift`), `splits` 
 function of tables; importing this package does not import Great Expectations.
 """
 
-from mediarank.ops.checks.drift import ManifestSummary, summary_of
+from mediarank.ops.checks.baseline_drift import ManifestSummary, summary_of
 from mediarank.ops.checks.features import FeatureCheckConfig, FeaturesSummary, check_features, summary_of_features
 from mediarank.ops.checks.manifest import ManifestCheckConfig, check_manifest
 from mediarank.ops.checks.result import CheckResult, Outcome

@@ -15,10 +15,10 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
-from mediarank.ops.checks.drift import IF_MEANT, NO_BASELINE, read_summary
+from mediarank.ops.checks.baseline_drift import IF_MEANT, NO_BASELINE, read_summary
+from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Severity, Suite, at_least, at_most, one_of, present, rows_at_least, unique
-from mediarank.ops.checks.run import judge
 from mediarank.types import require_columns
 
 SUMMARY_COLUMNS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from mediarank.labels import LABEL_ITEMS, LABEL_TABLES, Labels
-from mediarank.ops.checks.drift import VALUE_COLUMN
+from mediarank.ops.checks.baseline_drift import VALUE_COLUMN
 from mediarank.ops.checks.rules import Rule, Suite, at_least, distinct_at_least, matches, one_of, rows_at_least, unique
 from mediarank.types import ROLES, Manifest
 

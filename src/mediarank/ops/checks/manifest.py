@@ -12,11 +12,11 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank.labels import Labels
-from mediarank.ops.checks.drift import ManifestSummary, drift_suites, summary_of
+from mediarank.ops.checks.baseline_drift import ManifestSummary, drift_suites, summary_of
+from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.labels import label_suites
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Severity, Suite, at_least, matches, one_of, present, rows_at_least, unique
-from mediarank.ops.checks.run import judge
 from mediarank.types import KINDS, OK, QUARANTINED, Manifest, require_columns
 
 Share = Annotated[float, Field(ge=0, le=1)]

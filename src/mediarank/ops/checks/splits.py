@@ -14,10 +14,10 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank.labels import LABEL_ITEMS, Labels
-from mediarank.ops.checks.drift import VALUE_COLUMN
+from mediarank.ops.checks.baseline_drift import VALUE_COLUMN
+from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
-from mediarank.ops.checks.run import judge
 from mediarank.types import ROLES, Manifest, Roles
 
 RoleName = Literal["base", "rank", "valid", "test"]

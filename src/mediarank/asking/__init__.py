@@ -1,0 +1,1 @@
+"""Open a fitted system, describe files as the pipeline would, and answer."""

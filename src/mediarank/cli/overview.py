@@ -1,0 +1,111 @@
+"""What there is to see: results, settings, sources, what features see, what is remembered, what can't be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mediarank import store
+from mediarank.cli.app import CACHE, DATA, app
+
+
+@app.command()
+def results() -> None:
+    """Print how well each system's methods do, and where the report is."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from mediarank import config
+
+    for name in config.load().systems:
+        summary = store.read_measured(DATA / "evaluation" / name)[1]
+        if not len(summary):
+            skipped = store.read_json(DATA / "systems" / name / "model.json")["skipped"]
+            print(f"{name}: not run. {skipped}")
+            continue
+        view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
+        for method, rows in summary.groupby("method", sort=False):
+            view.add_row(str(method), *(f"{mean:.3f}" for mean in rows["mean"]))
+        Console().print(view)
+    print(f"Report: {DATA / 'report/report.html'}")
+
+
+@app.command()
+def params(schema: Annotated[bool, typer.Option(help="print what may be said instead")] = False) -> None:
+    """Print the effective configuration, defaults included, or its JSON schema."""
+    import json
+
+    import yaml
+
+    from mediarank import config
+
+    if schema:
+        print(json.dumps(config.schema(), indent=2))
+    else:
+        print(yaml.safe_dump(config.load().check(), sort_keys=False, allow_unicode=True), end="")
+
+
+@app.command()
+def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
+    """List the sources that collection.source can name, or say which one a folder is."""
+    from mediarank.collections import sources as registry
+    from mediarank.collections.tree import obstacles
+
+    if folder is not None:
+        print(registry.recognise(folder))
+        for obstacle in obstacles(folder):
+            print(f"DVC will stop at {obstacle}")
+        return
+    for name, line in registry.describe():
+        print(f"{name:<12} {line}")
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(help="an image, clip or sound")],
+    to: Annotated[Path | None, typer.Option(help="where to write the figure; by default beside here, as PNG")] = None,
+) -> None:
+    """Draw what each feature family sees in a file."""
+    from mediarank import config
+    from mediarank.features.pictures import explain
+    from mediarank.media.frames import FramesConfig
+    from mediarank.media.looking import look
+
+    params = config.load() if config.PARAMS.exists() else None
+    picture, sound = look(file, params.frames if params else FramesConfig(), params.manifest.limits if params else None)
+    target = to or Path(f"{file.stem}.features.png")
+    explain(picture, sound).savefig(target)
+    print(target)
+
+
+@app.command()
+def cache(
+    prune: Annotated[float | None, typer.Option(help="keep at most so many MB of what was used last")] = None,
+) -> None:
+    """Show what is remembered of working copies and feature vectors, or make it smaller."""
+    from mediarank.features.cache import FeatureCache
+    from mediarank.media import copy_cache as remembered
+
+    vectors, copies = FeatureCache(CACHE / "features"), CACHE / "frames"
+    if prune is not None:
+        gone = vectors.prune(int(prune * 1e6)) + remembered.prune(copies, int(prune * 1e6))
+        print(f"{gone} entries removed")
+    for row in vectors.statistics().itertuples():
+        print(f"{row.family:<20} {row.entries:>8} vectors {row.bytes / 1e6:>10.1f} MB")  # type: ignore[operator]
+    entries, used = remembered.statistics(copies)
+    print(f"{'working copies':<20} {entries:>8} items   {used / 1e6:>10.1f} MB")
+
+
+@app.command()
+def quarantine() -> None:
+    """Print what can't be used, and why."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = store.read_quarantine(DATA / "frames/quarantine.csv")
+    view = Table("what", "item", "where", "reason", title=f"{len(table)} in quarantine")
+    for row in table.itertuples(index=False):
+        view.add_row(*map(str, row))
+    Console().print(view)

@@ -1,0 +1,1 @@
+"""Combining the scores of base models (papers 000 and 002)."""

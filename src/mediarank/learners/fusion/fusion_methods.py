@@ -1,0 +1,59 @@
+"""The fusions by name, and which scores of the base models' training clips each is meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+
+from mediarank.learners.fusion.linear_fusion import Average, Concatenation, Fusion, MetaOnly
+from mediarank.learners.fusion.log_odds import BlendedLogOdds, LogOdds
+from mediarank.learners.fusion.recycling import Recycling
+from mediarank.types import ConfigError, Doubles
+
+Source = Literal["held_in", "out_of_fold", "both"]
+
+
+@dataclass(frozen=True)
+class FusionKind:
+    """A fusion with its settings.
+
+    source : `held_in` scores come from the very models that were trained on the clips, `out_of_fold` from models of
+        cross-validation that had not seen them; `both` are laid side by side, in this order
+    """
+
+    make: Callable[[], Fusion]
+    source: Source
+    what: str
+
+    def of(self, held_in: Doubles, out_of_fold: Doubles) -> Doubles:
+        """The source's scores (..., n, classifiers) that this fusion is meant for."""
+        if self.source == "both":
+            return np.concatenate([held_in, out_of_fold], axis=-1)
+        return held_in if self.source == "held_in" else out_of_fold
+
+
+FUSIONS: Final[Mapping[str, FusionKind]] = {
+    "average": FusionKind(Average, "held_in", "mean of the scores"),
+    "meta_only": FusionKind(MetaOnly, "held_in", "ridge on unseen clips alone (baseline 1)"),
+    "naive": FusionKind(Concatenation, "held_in", "ridge on held-in and unseen scores together (baseline 2)"),
+    "equal_weights": FusionKind(
+        lambda: Recycling(iterations=1), "held_in", "equalised scores, every example of equal weight, no boosting"
+    ),
+    "recycling": FusionKind(Recycling, "held_in", "training data recycling, as in the paper"),
+    "out_of_fold": FusionKind(Concatenation, "out_of_fold", "plain stacking: ridge on cross-validated scores"),
+    "log_odds": FusionKind(LogOdds, "out_of_fold", "stacking of log-odds: logistic regression, drawn to equal weights"),
+    "recycled_log_odds": FusionKind(
+        lambda: LogOdds(recycled=True), "held_in", "the same on equalised scores, for base models that are frozen"
+    ),
+    "blended_log_odds": FusionKind(BlendedLogOdds, "both", "ours: the same on the mean of both kinds of log-odds"),
+}
+BEST: Final = "blended_log_odds"
+
+
+def fusion(name: str) -> FusionKind:
+    if name not in FUSIONS:
+        raise ConfigError(f"There is no fusion {name!r}; there are {', '.join(FUSIONS)}.")
+    return FUSIONS[name]

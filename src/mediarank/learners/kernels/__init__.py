@@ -1,0 +1,1 @@
+"""Learners over kernels: RankMKL (paper 004) and kernel ridge."""

@@ -1,0 +1,1 @@
+"""Rankers that learn from one triplet after another (paper 003)."""

@@ -1,0 +1,1 @@
+"""Rankers learned from ordered pairs and triplets, and how such pairs are made."""

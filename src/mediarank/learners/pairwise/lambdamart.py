@@ -1,0 +1,76 @@
+"""LambdaMART (Wu et al. 2010): boosted trees whose gradients are weighted by what a swap changes in nDCG.
+
+LightGBM's `lambdarank`, which its wheel can only load where OpenMP's run-time library is installed; it is imported
+when a forest is grown or restored, and everything else runs without it. A forest is kept as LightGBM's own text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.fanout import jobs
+from mediarank.learners.pairwise.triplets import Triplets
+from mediarank.types import Floats, MediarankError
+
+
+@dataclass
+class LambdaMART:
+    """trees, leaves, rate : how many, how large, how bold; smallest_leaf : rows that a leaf needs"""
+
+    trees: int = 100
+    leaves: int = 31
+    rate: float = 0.1
+    smallest_leaf: int = 50
+    seed: int = 0
+    booster_: Any = field(init=False, repr=False)
+
+    def fit_triplets(self, data: Triplets) -> LambdaMART:
+        """From the rows and their judgments; it forms the pairs itself."""
+        lightgbm = import_lightgbm()
+        rows = lightgbm.Dataset(data.phi, data.relevant.astype(np.float32), group=np.diff(data.offsets))
+        settings = {
+            "objective": "lambdarank",
+            "num_leaves": self.leaves,
+            "learning_rate": self.rate,
+            "min_data_in_leaf": self.smallest_leaf,
+            "lambdarank_truncation_level": int(np.diff(data.offsets).max()),
+            "seed": self.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+            "num_threads": jobs(),
+            "verbosity": -1,
+        }
+        self.booster_ = lightgbm.train(settings, rows, num_boost_round=self.trees)
+        return self
+
+    def predict(self, phi: Floats) -> Floats:
+        """Scores of items by their φ, higher is better. phi : (n, d)"""
+        return np.asarray(self.booster_.predict(phi, num_threads=jobs()), dtype=np.float32)
+
+    def arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
+        """The forest as bytes of text, without the lines that tell of the machine's threads."""
+        lines = self.booster_.model_to_string().splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("[num_threads:"))
+        return {"forest": np.frombuffer(text.encode(), dtype=np.uint8)}
+
+    @classmethod
+    def restored(cls, forest: npt.NDArray[np.uint8]) -> LambdaMART:
+        """The ranker whose `arrays()` these were."""
+        ranker = cls()
+        ranker.booster_ = import_lightgbm().Booster(model_str=forest.tobytes().decode())
+        return ranker
+
+
+def import_lightgbm() -> Any:
+    try:
+        import lightgbm
+    except OSError as error:  # the wheel loads OpenMP's run-time library from the system
+        raise MediarankError(
+            f"LightGBM can't be loaded ({error}): install OpenMP's run-time library (libgomp1 on Debian and Ubuntu, "
+            "libgomp on Fedora, libomp on macOS), or leave lambdamart out of the methods in params.yaml."
+        ) from error
+    return lightgbm

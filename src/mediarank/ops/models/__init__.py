@@ -1,0 +1,1 @@
+"""Models after fitting: packed, registered, promoted, served."""

@@ -1,0 +1,77 @@
+"""New files under the champion's eyes: described with its codebooks, ranked with its weights, nothing fitted.
+
+What is new is what the champion's collection did not hold: another id, or another content under the same id. The
+stages up to `frames` have made its working copies. Scores go to `.mediarank/ingested/<system>`: they are no version of
+the collection, and the next full run takes the new files in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pandas as pd
+
+from mediarank import store
+from mediarank.features.cache import FeatureCache
+from mediarank.ops.models.model_registry import CHAMPION, Registry, Version
+from mediarank.ops.models.packing import SERVERS, Packed, best, unpack
+from mediarank.ops.runs.results import INGESTED
+from mediarank.types import FeatureMatrix
+
+BEST: Final = 10
+"""How many of an item's best are listed in `best.csv`; `scores` holds all."""
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """New items of one system. scores : a row an item, a column for each that the champion ranks"""
+
+    champion: Version
+    scores: FeatureMatrix
+
+    def summary(self) -> str:
+        return (
+            f"{self.champion.system}: {len(self.scores)} new item(s) ranked by version {self.champion.number} "
+            f"({self.champion.method})."
+        )
+
+
+def ingest(root: Path, uri: str | None = None, say: Callable[[str], None] = print) -> list[Ingested]:
+    """Rank what is new, for every system that has a champion."""
+    root = root.resolve()
+    registry = Registry(root, uri)
+    found = []
+    for system in SERVERS:
+        champion = registry.bearing(system, CHAMPION)
+        if champion is None:
+            say(f"{system}: there is no champion to rank with; mediarank promote makes one.")
+            continue
+        packed = unpack(registry.packed(champion))
+        found.append(Ingested(champion, rank_new(packed, root / "data", root / ".mediarank/cache/features")))
+        _write(root / INGESTED / system, found[-1].scores)
+        say(found[-1].summary())
+    return found
+
+
+def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
+    """Scores of the items that the packed model's collection did not hold."""
+    manifest = store.read_manifest(data / "manifest/manifest.parquet").usable[["item_id", "sha256"]]
+    before = set(packed.items.itertuples(index=False, name=None))
+    new = [item for item, sha256 in manifest.itertuples(index=False, name=None) if (item, sha256) not in before]
+    tables = (store.read_table(data / f"frames/{name}.parquet") for name in ("frames", "sounds"))
+    frames, sounds = (table[table["item_id"].isin(new)].reset_index(drop=True) for table in tables)
+    matrices = packed.describe(frames, sounds, data / "frames/media", FeatureCache(cache))
+    items = packed.served.able(matrices)
+    scores = packed.served.rank(matrices, items).astype(np.float32)
+    return FeatureMatrix(np.array(items, dtype=str), packed.served.names, scores)
+
+
+def _write(folder: Path, scores: FeatureMatrix) -> None:
+    with store.atomic_folder(folder) as temporary:
+        store.write_features(temporary / "scores", scores)
+        listed: pd.DataFrame = best(scores.values, scores.names, scores.ids.tolist(), BEST)
+        store.write_csv(temporary / "best.csv", listed)

@@ -1,0 +1,184 @@
+"""Models in MLflow's registry: a registered model a system, a version a dvc.lock, aliases `champion` and `challenger`.
+
+A version is the packed model (`serving.py`) with the script that loads it (`served_model.py`), kept among the
+artifacts of the system's run. It also carries what a later version is compared with. Importing MLflow costs seconds,
+so it is imported when a `Registry` is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlparse
+
+from mediarank import store
+from mediarank.ops.runs.tracking import prepare_database
+from mediarank.ops.services.environment import state_folder
+from mediarank.types import MediarankError
+
+CHAMPION: Final = "champion"
+CHALLENGER: Final = "challenger"
+ARTIFACT: Final = "model"
+PACKED: Final = "packed"
+LOCK_TAG: Final = "mediarank.lock"
+METHOD_TAG: Final = "mediarank.method"
+SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
+
+
+@dataclass(frozen=True)
+class Version:
+    """A registered version. lock : the key of the dvc.lock it came from; method : that it serves; run : MLflow's id"""
+
+    system: str
+    number: str
+    run: str
+    lock: str
+    method: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"models:/{model_name(self.system)}/{self.number}"
+
+
+def model_name(system: str) -> str:
+    return f"mediarank-{system}"
+
+
+class Registry:
+    """The registry beside the project's tracking store.
+
+    uri : of the store; by default `MLFLOW_TRACKING_URI`, or else `mlflow.db` in the project
+    """
+
+    def __init__(self, root: Path, uri: str | None = None) -> None:
+        os.environ.update(MLFLOW_DISABLE_TELEMETRY="true", MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false")
+        self.root = root.resolve()
+        self.uri = prepare_database(self.root, uri)
+        from mlflow import MlflowClient
+
+        self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
+
+    def versions(self, system: str) -> list[Version]:
+        """All of a system, newest first."""
+        with _explained(self.uri):
+            found = self._client.search_model_versions(f"name = '{model_name(system)}'")
+            # A search does not say which aliases a version bears, the model does.
+            aliases = self._aliases(system) if found else {}
+            made = [_version(system, v, aliases) for v in found]
+        return sorted(made, key=lambda v: int(v.number), reverse=True)
+
+    def bearing(self, system: str, alias: str) -> Version | None:
+        """The version that bears the alias, if one does."""
+        return next((v for v in self.versions(system) if alias in v.aliases), None)
+
+    def of_lock(self, system: str, key: str) -> Version | None:
+        return next((v for v in self.versions(system) if v.lock == key), None)
+
+    def register(self, system: str, packed: Path, run: str, lock: str, method: str, features: Sequence[str]) -> Version:
+        """Keep a packed model in the system's run and register it."""
+        from mlflow.pyfunc import save_model
+
+        state = state_folder(self.root)
+        with tempfile.TemporaryDirectory(dir=state) as folder, _explained(self.uri), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*input example.*")  # the signature is given, so none is needed
+            model = Path(folder) / ARTIFACT
+            save_model(
+                path=str(model),
+                python_model=str(SCRIPT),
+                artifacts={PACKED: str(packed)},
+                signature=_signature(features),
+                # Told, not inferred: inferring would load the model in yet another environment.
+                pip_requirements=[f"mediarank=={package_version('mediarank')}"],
+            )
+            self._client.log_artifacts(run, str(model), ARTIFACT)
+            if not self._client.search_registered_models(f"name = '{model_name(system)}'"):
+                self._client.create_registered_model(model_name(system))
+            made = self._client.create_model_version(
+                model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags={LOCK_TAG: lock, METHOD_TAG: method}
+            )
+        return Version(system, str(made.version), run, lock, method)
+
+    def call(self, alias: str, version: Version) -> None:
+        """Move an alias to a version."""
+        with _explained(self.uri):
+            self._client.set_registered_model_alias(model_name(version.system), alias, version.number)
+
+    def call_no_more(self, alias: str, system: str) -> None:
+        with _explained(self.uri):
+            self._client.delete_registered_model_alias(model_name(system), alias)
+
+    def note(self, version: Version, key: str, value: str) -> None:
+        """Leave a tag on a version."""
+        with _explained(self.uri):
+            self._client.set_model_version_tag(model_name(version.system), version.number, key, value)
+
+    def keep(self, version: Version, name: str, content: Any) -> None:
+        """Keep JSON among the artifacts of the version's run."""
+        with _explained(self.uri):
+            self._client.log_dict(version.run, content, name)
+
+    def folder(self, version: Version) -> Path:
+        """The version's files on this machine; what is kept elsewhere is fetched once."""
+        with _explained(self.uri):
+            address = urlparse(self._client.get_run(version.run).info.artifact_uri)
+            if address.scheme in ("", "file"):
+                return Path(unquote(address.path)) / ARTIFACT
+            kept = state_folder(self.root) / "models" / f"{model_name(version.system)}-{version.run}"
+            if not kept.exists():
+                with store.atomic_folder(kept) as folder:
+                    fetched = self._client.download_artifacts(version.run, ARTIFACT, str(folder))
+                    for path in Path(fetched).iterdir():
+                        shutil.move(path, folder / path.name)
+                    Path(fetched).rmdir()
+        return kept
+
+    def packed(self, version: Version) -> Path:
+        """The packed model among the version's files."""
+        return self.folder(version) / "artifacts" / PACKED
+
+    def _aliases(self, system: str) -> dict[str, list[str]]:
+        aliases: dict[str, list[str]] = {}
+        for alias, number in self._client.get_registered_model(model_name(system)).aliases.items():
+            aliases.setdefault(str(number), []).append(alias)
+        return aliases
+
+
+def _version(system: str, found: Any, aliases: dict[str, list[str]]) -> Version:
+    number, tags = str(found.version), found.tags
+    return Version(
+        system, number, found.run_id, tags.get(LOCK_TAG, ""), tags.get(METHOD_TAG, ""), tuple(aliases.get(number, ()))
+    )
+
+
+def _signature(features: Sequence[str]) -> Any:
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
+    from mlflow.types.schema import Array
+
+    asked = [ColSpec("string", "item", required=False), ColSpec("string", "image", required=False)]
+    asked += [ColSpec(Array(DataType.double), name, required=False) for name in features]
+    columns = {"query": "string", "rank": "long", "name": "string", "score": "double"}
+    answered = [ColSpec(kind, name) for name, kind in columns.items()]
+    return ModelSignature(Schema(asked), Schema(answered), ParamSchema([ParamSpec("count", "long", 20)]))
+
+
+@contextmanager
+def _explained(uri: str) -> Iterator[None]:
+    """What MLflow refuses becomes an error of ours, with a remedy."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        yield
+    except MlflowException as error:
+        raise MediarankError(
+            f"MLflow's registry {uri} can't be used: {error}\nWhat to do: check its address, or that its server runs."
+        ) from error

@@ -1,0 +1,97 @@
+"""Load a model in a fresh process and let it rank the test queries.
+
+`python -m mediarank.ops.models.trial MODEL SCORES`.
+
+MODEL is a folder as MLflow keeps it, SCORES what the system's stage wrote for the method that is served. The model
+must give the same scores, or others that put everything in the same order: then nothing was lost on the way from the
+stage to the registry. Prints what it found as JSON; the exit code is 1 if it ranks otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from mediarank import store
+from mediarank.ops.services.environment import child_environment
+from mediarank.types import MediarankError
+
+TOLERANCE: Final = 1e-3
+"""Of the scores' standard deviation, or of a query's pairs: another processor sums in another order, which may turn
+near ties."""
+SECONDS: Final = 900
+
+
+class TrialFailed(MediarankError):
+    """A model did not load, or does not rank as it did when it was fitted."""
+
+
+def try_out(model: Path, scores: Path, root: Path) -> dict[str, Any]:
+    """Run the trial in a fresh process: how many queries it ranked, and how far from what was recorded."""
+    command = [sys.executable, "-m", "mediarank.ops.models.trial", str(model), str(scores)]
+    try:
+        done = subprocess.run(
+            command, cwd=root, env=child_environment(root), capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise TrialFailed(f"{model} did not rank the test queries within {SECONDS} s; it stays unpromoted.") from None
+    if done.returncode:
+        words = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
+        raise TrialFailed(f"{model} does not load and rank in a fresh process:\n{words}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def trial(model: Path, scores: Path) -> dict[str, Any]:
+    from mlflow.pyfunc import load_model
+
+    recorded = store.read_features(scores)
+    began = time.perf_counter()
+    loaded = load_model(str(model))
+    seconds = time.perf_counter() - began
+    packed = loaded.unwrap_python_model().packed
+    names = packed.served.names
+    # Rows of scores are queries. Where an item is asked and labels are ranked, the stage wrote it the other way round.
+    upright = set(recorded.names) <= set(names)
+    queries, candidates = recorded.ids.tolist(), list(recorded.names)
+    asked, ranked = (queries, candidates) if upright else (candidates, queries)
+    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(names)})
+    found = answers.pivot(index="query", columns="name", values="score").loc[asked, ranked].to_numpy()
+    worst = difference(np.asarray(recorded.values), found if upright else found.T)
+    return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
+
+
+def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
+    """How far two sets of scores, a row a query, are from ranking alike; 0 if they are the same.
+
+    The largest difference in standard deviations, or the largest share of a query's pairs that are in another order,
+    whichever is less.
+    """
+    apart = float(np.abs(found - recorded).max()) / (float(np.std(recorded)) or 1.0)
+    if apart <= TOLERANCE:
+        return apart
+    return min(apart, max(map(_turned, recorded, found)))
+
+
+def _turned(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
+    """The share of pairs that are in another order, or in an order at all where they were not."""
+    before, after = (np.sign(np.subtract.outer(scores, scores)) for scores in (recorded, found))
+    return float(np.mean(before != after))
+
+
+def main() -> None:
+    found = trial(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(json.dumps(found))
+    if found["worst_difference"] > TOLERANCE:
+        sys.exit(f"It ranks otherwise than the stage did: they differ by {found['worst_difference']:.2g}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Running the stages, recording runs in MLflow, and reading them back."""

@@ -1,0 +1,72 @@
+"""One run a workspace at a time: a second one waits, and says for whom."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from mediarank.ops.services.environment import state_folder
+
+FILE = "run.lock"
+
+
+def take(root: Path) -> int | None:
+    """Hold the workspace if it is free: the open file that holds it, or nothing."""
+    handle = _open(root)
+    if _try(handle):
+        return handle
+    os.close(handle)
+    return None
+
+
+@contextmanager
+def one_run(root: Path, say: Callable[[str], None], held: int | None = None, pause: float = 0.5) -> Iterator[int]:
+    """Hold the workspace for this run, waiting for it if need be; yields the open file that holds it.
+
+    held : what `take` gave, if this process has it already
+
+    The lock is `flock`'s: it belongs to the open file, so it is free as soon as every process that has the file open
+    is gone, however it went. There is never one left behind to be removed by hand.
+    """
+    handle = _open(root) if held is None else held
+    try:
+        said = ""
+        while not _try(handle):
+            holder = _holder(handle)
+            if holder != said:
+                say(f"Another run has this workspace ({holder}); waiting until it ends.")
+                said = holder
+            time.sleep(pause)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _open(root: Path) -> int:
+    return os.open(state_folder(root) / FILE, os.O_RDWR | os.O_CREAT, 0o644)
+
+
+def _try(handle: int) -> bool:
+    """Lock the file, if nobody else has, and write down who has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    now = datetime.now().astimezone().isoformat(" ", "seconds")
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps({"pid": os.getpid(), "since": now}).encode(), 0)
+    return True
+
+
+def _holder(handle: int) -> str:
+    try:
+        found = json.loads(os.pread(handle, 4096, 0))
+        return f"process {found['pid']}, since {found['since']}"
+    except (ValueError, KeyError, TypeError):  # it is just being written
+        return "it has just begun"

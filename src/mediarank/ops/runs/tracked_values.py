@@ -1,0 +1,148 @@
+"""What is worth remembering of a run, gathered from the workspace: numbers, settings, versions, files.
+
+Nothing here knows MLflow: `tracking.py` writes the record down.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+from mediarank.ops.versions.git import ask_git
+from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN, Lock
+from mediarank.types import DataError
+
+FIGURES: Final = (".png", ".svg")
+LOCK_TAG: Final = "mediarank.lock"
+SYSTEM_TAG: Final = "mediarank.system"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run: `files` are pairs of a file and the folder of the run's artifacts it goes to."""
+
+    name: str
+    params: Mapping[str, str]
+    metrics: Mapping[str, float]
+    tags: Mapping[str, str]
+    files: tuple[tuple[Path, str], ...] = ()
+    systems: Mapping[str, Record] = field(default_factory=dict)
+
+
+def gather(lock: Lock) -> Record:
+    """The record of what `lock` says, after making sure that the workspace holds just that."""
+    lock.require_same_params()
+    systems = {name: _system(lock, name) for name in evaluated_systems(lock)}
+    if not systems:
+        raise DataError("No system has been evaluated: dvc.lock has no output below data/evaluation; run dvc repro.")
+    return Record(
+        name=f"{lock.data_version[:7]}-{lock.key[:7]}",
+        params=flatten(lock.params),
+        metrics={f"{name}/{metric}": v for name, system in systems.items() for metric, v in system.metrics.items()},
+        tags={
+            LOCK_TAG: lock.key,
+            "mediarank.data_version": lock.data_version,
+            "mediarank.version": version("mediarank"),
+            **git_state(lock.root),
+        },
+        files=tuple(_files(lock, systems)),
+        systems=systems,
+    )
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """`{"a": {"b": [1, 2]}}` as `{"a.b": "[1, 2]"}`."""
+    flat: dict[str, str] = {}
+    for key, value in values.items():
+        name = f"{prefix}{_nameable(str(key))}"
+        if isinstance(value, Mapping) and value:
+            flat |= flatten(value, f"{name}.")
+        else:
+            flat[name] = value if isinstance(value, str) else json.dumps(value, default=str)
+    return flat
+
+
+def read_metrics(path: Path) -> dict[str, float]:
+    """The numbers of a metrics.json, `method/metric`; what is undefined (null) is left out."""
+    return parse_metrics(path.read_bytes(), str(path))
+
+
+def parse_metrics(content: bytes, what: str) -> dict[str, float]:
+    """The same of a content that lies elsewhere; `what` names it in errors."""
+    flat: dict[str, float] = {}
+
+    def visit(value: Any, name: str) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                visit(inner, f"{name}/{_nameable(str(key))}" if name else _nameable(str(key)))
+        elif isinstance(value, int | float) and math.isfinite(value):
+            if name in flat:
+                raise DataError(f"{what}: two metrics are both called {name} once special characters are replaced.")
+            flat[name] = float(value)
+
+    visit(json.loads(content), "")
+    return flat
+
+
+def git_state(root: Path) -> dict[str, str]:
+    """Commit, and whether tracked files differ from it; dvc.lock does not count, being recorded itself."""
+    commit = ask_git(root, "rev-parse", "HEAD")
+    changes = ask_git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){LOCK}")
+    if commit is None or changes is None:
+        return {"mediarank.git_commit": "none"}
+    return {
+        "mediarank.git_commit": commit,
+        "mediarank.git_dirty": "true" if changes else "false",
+        "mlflow.source.git.commit": commit,  # where MLflow's own pages look
+    }
+
+
+def evaluated_systems(lock: Lock) -> list[str]:
+    return sorted({Path(out).parts[2] for out in lock.outs("data/evaluation") if len(Path(out).parts) > 2})
+
+
+def _system(lock: Lock, name: str) -> Record:
+    files = lock.files(f"data/evaluation/{name}")
+    metrics = next((path for path in files if path.name == "metrics.json"), None)
+    if metrics is None:
+        raise DataError(f"data/evaluation/{name} has no metrics.json; run dvc repro.")
+    used: dict[str, str] = {}
+    for address, stage in lock.stages.items():
+        if address.endswith(f"@{name}"):
+            used |= flatten(stage.get("params", {}).get(PARAMS, {}))
+    own = f"systems.{name}."
+    return Record(
+        name=name,
+        params={key.removeprefix(own): value for key, value in used.items()},
+        metrics=read_metrics(metrics),
+        tags={SYSTEM_TAG: name, "mediarank.data_version": lock.data_version},
+        files=tuple((path, "") for path in files),
+    )
+
+
+def _files(lock: Lock, systems: Mapping[str, Record]) -> list[tuple[Path, str]]:
+    quarantine = lock.files("data/frames/quarantine.csv") or lock.files("data/manifest/quarantine.csv")
+    checks = [path for out in ("check_manifest", "check_features") for path in lock.files(f"data/{out}")]
+    return [
+        *((lock.root / name, "") for name in (LOCK, PLAN, PARAMS)),
+        *((path, "") for path in lock.files("data/report")),
+        *((path, "") for path in quarantine),
+        *((path, f"checks/{path.parent.name}") for path in checks),
+        *(
+            (path, f"figures/{name}")
+            for name, system in systems.items()
+            for path, _ in system.files
+            if path.suffix in FIGURES
+        ),
+    ]
+
+
+def _nameable(word: str) -> str:
+    """A part of a parameter's or metric's name with only the characters that MLflow allows."""
+    return re.sub(r"[^\w.\- :]", "_", word)

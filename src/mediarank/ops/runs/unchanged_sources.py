@@ -1,0 +1,110 @@
+"""A stage's sources stay as they are while it runs, or it fails.
+
+DVC fingerprints what a stage reads when the stage has ended. A picture, a label table, a setting or a line of code that
+is changed meanwhile would be recorded with a result that was made before the change, and counted as up to date for
+good. So a stage notes size and time of all that it reads from outside the pipeline when it begins, and the values of
+its settings, and looks again at the end. What stages make themselves needs no such care: DVC keeps it read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mediarank.ops.versions.lockfile import PARAMS, PLAN, look_up, parse_yaml
+from mediarank.types import DataError
+
+STAGE_VARIABLE: Final = "DVC_STAGE"
+"""Set by DVC for the command of a stage, to the stage's address."""
+OUTPUTS: Final = ("outs", "metrics", "plots")
+IGNORED: Final = "__pycache__"
+
+State = dict[str, object]
+
+
+@contextmanager
+def steady_sources(root: Path) -> Iterator[None]:
+    """Fail at the end if what this stage of DVC's reads from outside has changed meanwhile; outside DVC, do nothing."""
+    address = os.environ.get(STAGE_VARIABLE, "").rpartition(":")[2]
+    if not address:
+        yield
+        return
+    sources = _sources(root, address)
+    before = sources.state()
+    try:
+        yield
+    except SystemExit as end:  # how a command line ends, be it well
+        if end.code not in (None, 0):
+            raise
+        _refuse_changes(before, sources.state())
+        raise
+    _refuse_changes(before, sources.state())
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Files and folders that a stage reads and none makes, and the names of its settings."""
+
+    root: Path
+    paths: tuple[str, ...]
+    settings: tuple[str, ...]
+
+    def state(self) -> State:
+        """How all of it is now: size, time and inode of each file, the value of each setting."""
+        found: State = {}
+        for path in self.paths:
+            source = self.root / path
+            if source.is_dir():
+                for folder, folders, names in os.walk(source):
+                    folders[:] = [name for name in folders if name != IGNORED]
+                    found.update(_states(f"{folder}/{name}" for name in names))
+            else:
+                found.update(_states([str(source)]))
+        params = _yaml(self.root / PARAMS)
+        return found | {f"{PARAMS}: {name}": look_up(params, name) for name in self.settings}
+
+
+def _refuse_changes(before: State, after: State) -> None:
+    changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    if changed:
+        raise DataError(
+            f"{len(changed)} of the stage's sources changed while it ran, such as {changed[0]}: what it made may be of "
+            "the old or of the new. Nothing is recorded; run dvc repro again when they are at rest."
+        )
+
+
+def _sources(root: Path, address: str) -> Sources:
+    """What a stage of the plan reads from outside: code, the folder of the collection, settings."""
+    plan, params = _yaml(root / PLAN).get("stages") or {}, _yaml(root / PARAMS)
+    name, _, key = address.partition("@")
+    stage = plan.get(name, {})
+    stage = stage.get("do", stage)
+    made = [out for each in plan.values() for kind in OUTPUTS for out in each.get("do", each).get(kind, ())]
+    # An output with settings is a mapping of one; what comes before a stage's key is a folder that only stages fill.
+    folders = {str(next(iter(out)) if isinstance(out, dict) else out).split("${")[0].rstrip("/") for out in made}
+    deps = [_filled_in(str(dep), params, key) for dep in stage.get("deps", ())]
+    outside = [dep for dep in deps if not any(f"{dep}/".startswith(f"{folder}/") for folder in folders)]
+    settings = [_filled_in(name, params, key) for name in stage.get("params", ()) if isinstance(name, str)]
+    return Sources(root, tuple(outside), tuple(settings))
+
+
+def _filled_in(text: str, params: Mapping[str, Any], key: str) -> str:
+    return re.sub(r"\$\{([\w.]+)\}", lambda m: key if m[1] in ("key", "item") else str(look_up(params, m[1])), text)
+
+
+def _yaml(path: Path) -> dict[str, Any]:
+    return parse_yaml(path.read_bytes(), str(path)) if path.exists() else {}
+
+
+def _states(paths: Iterable[str]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+    for path in paths:
+        try:
+            state = os.stat(path)  # noqa: PTH116 - a million Path objects would cost more than the looking
+        except OSError:
+            continue  # gone, or a link to nowhere: it is missed in the comparison
+        yield path, (state.st_size, state.st_mtime_ns, state.st_ino)

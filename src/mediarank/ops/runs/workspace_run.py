@@ -1,0 +1,282 @@
+"""One run in one workspace: what a Prefect task asks for when its turn has come.
+
+`Workspace` holds the workspace's lock and the run's processes; it runs commands. `PipelineRun` adds DVC's plan and
+knows what a finished `dvc repro` means: done, restored, failed for good, or failed by a passing fault that deserves
+another attempt.
+
+A run that has nothing to do should cost little more than asking DVC. So the plan is read by another process, which a
+script can start before it imports Prefect (`begin_early`), and what imports pandas is imported where it is needed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mediarank.ops.runs.dag import LOCK, Plan, Stage, put_in_order
+from mediarank.ops.runs.one_at_a_time import one_run, take
+from mediarank.ops.runs.stage_processes import Children, Ended
+from mediarank.ops.services.environment import child_environment, state_folder
+
+Say = Callable[[str], None]
+
+PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ETXTBSY, errno.ESTALE)
+"""Faults of the machine that are often gone a second later: out of processes, memory or handles for a moment."""
+
+PASSING_SIGNS = (
+    "Unable to acquire lock",
+    "is busy, it is being blocked by",
+    "database is locked",
+    *(f"[Errno {number}]" for number in PASSING),
+)
+"""How DVC words them in its last line. What a stage says itself is never looked at."""
+
+DVC_CHATTER = ("Running stage ", "> ", "ERROR: failed to reproduce", "Verifying data sources", "WARNING: ")
+
+
+class StageFailed(Exception):
+    """A stage ended badly, for good: the message is what it said last."""
+
+
+class PassingFault(Exception):
+    """A stage could not be run just now; trying again may well work."""
+
+
+class Done(StrEnum):
+    """What it took to bring a stage up to date."""
+
+    CACHED = "nothing it reads has changed"
+    RESTORED = "outputs restored from DVC's run cache"
+    RAN = "ran"
+
+
+@dataclass(frozen=True)
+class FollowUp:
+    """A command to run after the stages, once for what it reads and where it writes.
+
+    reads : files that decide what it does; done again if one of them changed
+    keeps : files it adds to; done again if one of them is another file than last time
+    settings : environment variables that say where it writes
+    """
+
+    name: str
+    command: tuple[str, ...]
+    reads: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+
+    def key(self, root: Path) -> str:
+        digest = hashlib.sha256(repr(self).encode())
+        for path in self.reads:
+            digest.update((root / path).read_bytes() if (root / path).exists() else b"-")
+        for path in self.keeps:
+            digest.update(str((root / path).stat().st_ino if (root / path).exists() else "-").encode())
+        for name in self.settings:
+            digest.update(f"{name}={os.environ.get(name, '')}".encode())
+        return digest.hexdigest()
+
+
+TRACK = FollowUp(
+    "track",
+    (sys.executable, "-m", "mediarank", "track"),
+    reads=(LOCK,),
+    keeps=("mlflow.db",),
+    settings=("MLFLOW_TRACKING_URI",),
+)
+
+PROMOTE = FollowUp(
+    "promote",
+    (sys.executable, "-m", "mediarank", "promote", "--scheduled"),
+    reads=(LOCK, "params.yaml"),
+    keeps=("mlflow.db",),
+    settings=("MLFLOW_TRACKING_URI",),
+)
+
+
+_BEGUN: dict[Path, tuple[int, subprocess.Popen[str]]] = {}
+"""Workspaces that this process holds already, with the process that reads their plan."""
+
+
+def begin_early(root: Path) -> None:
+    """Take the workspace, if it is free, and start reading its plan; this process's next run goes on from there."""
+    root = root.resolve()
+    held = take(root)
+    if held is not None:
+        _BEGUN[root] = held, _read(root)
+
+
+class Workspace:
+    """The workspace at `root`, held for one run; at the end no process of it is left.
+
+    seconds : how long a command may take
+    hold : not for a command that takes the workspace itself
+    At most `MEDIARANK_JOBS` commands run at a time.
+    """
+
+    def __init__(self, root: Path, say: Say, seconds: float, hold: bool = True) -> None:
+        self.root = root.resolve()
+        self._say = say
+        self._seconds = seconds
+        self._hold = hold
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            held = self._open(stack)
+            self._children = stack.enter_context(Children(self.root, _jobs, held))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def command(self, name: str, arguments: Sequence[str], say: Say) -> Done:
+        """Run a command of mediarank; what it prints is said."""
+        self._run(name, (sys.executable, "-m", "mediarank", *arguments), say)
+        return Done.RAN
+
+    def _open(self, stack: ExitStack) -> int | None:
+        return stack.enter_context(one_run(self.root, self._say)) if self._hold else None
+
+    def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
+        try:
+            with self._children.slot():
+                self._say(f"{name} ...")
+                began = time.monotonic()
+                ended = self._children.run(command, say, self._seconds)
+        except OSError as error:
+            if error.errno in PASSING:
+                raise PassingFault(f"{name} could not be started: {error}") from error
+            raise
+        if ended.out_of_time:
+            raise StageFailed(
+                f"{name} took longer than {self._seconds:g} s and was ended. Give it more time (stage_hours), or less "
+                f"to do.{_last_words(ended)}"
+            )
+        if ended.code:
+            verdict = next((line for line in reversed(ended.lines) if line.startswith("ERROR: ")), "")
+            if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
+                raise PassingFault(f"{name}: {verdict}")
+            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
+        self._say(f"{name} took {time.monotonic() - began:.1f} s")
+        return ended
+
+
+class PipelineRun(Workspace):
+    """A workspace with DVC's plan for it; at the end `dvc.lock` is in order."""
+
+    def __init__(self, root: Path, say: Say, seconds: float) -> None:
+        super().__init__(root, say, seconds)
+        self._moved: set[str] = set()
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """In plan order."""
+        return self._plan.stages
+
+    def leading_to(self, address: str) -> tuple[Stage, ...]:
+        """A stage and all that it needs, in plan order."""
+        if address not in self._stages:
+            from mediarank.types import ConfigError
+
+            raise ConfigError(f"dvc.yaml plans no stage {address!r}; it plans {', '.join(self._stages)}.")
+        needed, queue = set(), [address]
+        while queue:
+            needed.add(queue[-1])
+            queue += self._stages[queue.pop()].upstream
+        return tuple(stage for stage in self.stages if stage.address in needed)
+
+    def _open(self, stack: ExitStack) -> int | None:
+        early, reading = _BEGUN.pop(self.root, (None, None))
+        held = stack.enter_context(one_run(self.root, self._say, early))
+        self._plan = _plan(reading or _read(self.root))
+        self._stages = {stage.address: stage for stage in self._plan.stages}
+        stack.callback(self._tidy)
+        return held
+
+    def bring_up_to_date(self, address: str, say: Say) -> Done:
+        """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
+        stage = self._stages[address]
+        if stage.unchanged and self._moved.isdisjoint(stage.upstream):
+            return Done.CACHED
+        # --wait-for-lock is a flag of dvc, not of repro. Without it, work that has just been finished is lost if
+        # another stage holds DVC's lock for three seconds.
+        command = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", address)
+        ended = self._run(address, command, say)
+        if any(line.endswith("didn't change, skipping") for line in ended.lines):
+            return Done.CACHED
+        self._moved.add(address)
+        restored = any(line.endswith("skipping run, checking out outputs") for line in ended.lines)
+        return Done.RESTORED if restored else Done.RAN
+
+    def follow_up(self, what: FollowUp, say: Say) -> Done:
+        """Run a command that comes after the stages, unless it was done for exactly this before."""
+        self._tidy()
+        marks = state_folder(self.root) / "followed.json"
+        try:
+            done = dict(json.loads(marks.read_text()))
+        except (OSError, ValueError):
+            done = {}
+        if done.get(what.name) == what.key(self.root):
+            return Done.CACHED
+        self._run(what.name, what.command, say)
+        from mediarank import store
+
+        store.write_json(marks, {**done, what.name: what.key(self.root)})
+        return Done.RAN
+
+    def _tidy(self) -> None:
+        """What stages that finished side by side left in the order of their finishing."""
+        if self._moved or not self._plan.in_order:
+            put_in_order(self.root, self._plan)
+
+
+def _read(root: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "mediarank.ops.runs.dag", str(root)],
+        env=child_environment(root),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def _plan(reading: subprocess.Popen[str]) -> Plan:
+    try:
+        text, words = reading.communicate()
+    except BaseException:
+        reading.kill()
+        raise
+    if reading.returncode:
+        from mediarank.types import ConfigError
+
+        raise ConfigError(words.strip())
+    return Plan.from_json(text)
+
+
+def _last_words(ended: Ended, most: int = 40) -> str:
+    """What the stage itself printed last; if it said nothing, what DVC said."""
+    own = [line for line in ended.lines if not line.startswith(DVC_CHATTER)]
+    return "".join(f"\n{line}" for line in (own or ended.lines)[-most:])
+
+
+def _jobs() -> int:
+    from mediarank.fanout import jobs
+
+    return jobs()

@@ -1,0 +1,1 @@
+"""Processes that stay: Prefect server, MLflow UI, and their environment."""

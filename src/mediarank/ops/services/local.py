@@ -1,0 +1,206 @@
+"""`make up` and `make down`: the Prefect server, what runs its deployments, and the MLflow UI, on loopback.
+
+`up` starts what does not run yet, waits until everything answers and the deployments of `prefect.yaml` are registered,
+and returns the addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT` and
+`MEDIARANK_MLFLOW_PORT`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mediarank.ops.runs.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
+from mediarank.ops.services.processes import Record, alone, end, in_use, launch, read_records, tail, write_records
+from mediarank.types import ConfigError, MediarankError
+
+HOST = "127.0.0.1"
+DECLARED = "prefect.yaml"
+
+
+class ServiceError(MediarankError):
+    """A service could not be started."""
+
+
+@dataclass(frozen=True)
+class Service:
+    """Something `up` starts.
+
+    answers : whether it is ready, given the record of its process
+    port, variable : where it listens, and what to set to have it elsewhere; 0 and nothing if it does not
+    variables : for its environment
+    prepare : what to do before it is started
+    after : the service that must answer before this one starts, and with which it is started anew
+    """
+
+    name: str
+    what: str
+    command: tuple[str, ...]
+    answers: Callable[[Record], bool]
+    port: int = 0
+    variable: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], object] = lambda: None
+    after: str = ""
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}" if self.port else ""
+
+
+def services(root: Path) -> tuple[Service, ...]:
+    """What there is to start, in the order to start it."""
+    prefect = _port("MEDIARANK_PREFECT_PORT", 4200)
+    mlflow = _port("MEDIARANK_MLFLOW_PORT", 5000)
+    server = f"http://{HOST}:{prefect}"
+    return (
+        Service(
+            "prefect",
+            "Prefect",
+            (sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect)),
+            lambda record: _get(f"{record.address}/api/health") is not None,
+            prefect,
+            "MEDIARANK_PREFECT_PORT",
+            # Without this the UI in the browser asks the default port.
+            {"PREFECT_API_URL": f"{server}/api", "PREFECT_SERVER_UI_API_URL": f"{server}/api"},
+        ),
+        Service(
+            "mlflow",
+            "MLflow",
+            (
+                *(sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow), "--workers", "1"),
+                *("--backend-store-uri", tracking_uri(root, SQLITE + DATABASE)),
+            ),
+            lambda record: _get(f"{record.address}/health") is not None,
+            mlflow,
+            "MEDIARANK_MLFLOW_PORT",
+            prepare=lambda: (root / DATABASE).exists() or prepare_database(root, SQLITE + DATABASE),
+        ),
+        Service(
+            "runner",
+            f"the deployments of {DECLARED}",
+            (sys.executable, str(root / "flows" / "deployments.py")),
+            lambda record: all(_registered(server, name, record.started) for name in deployments(root)),
+            # Who asks for a run in the UI should not wait ten seconds until somebody looks.
+            variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3"},
+            after="prefect",
+        ),
+    )
+
+
+def deployments(root: Path) -> list[str]:
+    """What `prefect.yaml` declares, as Prefect names it: flow and deployment."""
+    path = root / DECLARED
+    if not path.exists():
+        raise ConfigError(f"There is no {DECLARED} in {root}, which says what to run when; run this in the project.")
+    entries = yaml.safe_load(path.read_text())["deployments"]
+    return [f"{entry['entrypoint'].rsplit(':', 1)[1]}/{entry['name']}" for entry in entries]
+
+
+def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -> dict[str, str]:
+    """Start what does not run yet; the addresses of what can be looked at, by name.
+
+    seconds : how long all of it may take to answer
+    """
+    root = root.resolve()
+    wanted = {service.name: service for service in services(root)}
+    with alone(root):
+        deadline = time.monotonic() + seconds
+        records = read_records(root)
+        started: list[str] = []
+        try:
+            for name, service in wanted.items():
+                known = records.get(name)
+                stays = known is not None and known.alive and known.address == service.address
+                if known is not None and stays and service.after not in started:
+                    say(f"{service.what} already runs (process {known.pid}).")
+                    continue
+                if known is not None:  # it died, moves to another port or belongs to a server that did
+                    end(known)
+                if service.port and in_use(service.port):
+                    raise ServiceError(
+                        f"Port {service.port} is taken, so {service.what} can't use it. End what listens there, or "
+                        f"choose another port: {service.variable}={service.port + 1} make up"
+                    )
+                service.prepare()
+                if service.after:
+                    _wait(wanted[service.after], records, deadline)
+                records[name] = launch(root, name, service.command, service.address, service.variables)
+                started.append(name)
+                write_records(root, records)
+            for service in wanted.values():
+                _wait(service, records, deadline)
+        except BaseException:
+            _end(root, records, started)
+            raise
+    for service in wanted.values():
+        say(f"{service.what:<30} {service.address or 'served; they and their runs are in the Prefect UI'}")
+    return {name: service.address for name, service in wanted.items() if service.address}
+
+
+def down(root: Path, say: Callable[[str], None] = print) -> list[str]:
+    """End what `up` started, and nothing else; the names of what was still running."""
+    root = root.resolve()
+    with alone(root):
+        records = read_records(root)
+        running = [name for name, record in records.items() if record.members()]
+        _end(root, records, list(records))
+    say(f"Ended: {', '.join(running)}." if running else "Nothing was running.")
+    return running
+
+
+def _end(root: Path, records: dict[str, Record], names: list[str]) -> None:
+    """Last started, first ended: the runner wants to tell the server that it goes."""
+    for name in sorted(names, key=lambda name: records[name].started, reverse=True):
+        end(records.pop(name))
+        write_records(root, records)
+
+
+def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> None:
+    record = records[service.name]
+    while not service.answers(record):
+        if not record.alive:
+            raise ServiceError(f"{service.what} ended while starting. The end of {record.log}:\n{tail(record)}")
+        if time.monotonic() > deadline:
+            raise ServiceError(f"{service.what} does not answer in time. The end of {record.log}:\n{tail(record)}")
+        time.sleep(0.2)
+
+
+def _registered(server: str, deployment: str, since: float) -> bool:
+    """Whether a deployment was registered by the process started at `since`, which now asks for runs."""
+    found = _get(f"{server}/api/deployments/name/{deployment}")
+    if not isinstance(found, dict) or found.get("status") != "READY":
+        return False
+    updated = datetime.fromisoformat(str(found["updated"]).replace("Z", "+00:00"))
+    return updated.timestamp() >= since
+
+
+def _get(address: str) -> Any:
+    """What a page answers, as JSON or text; None if nothing does."""
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - loopback
+            text = answer.read().decode()
+    except (urllib.error.URLError, OSError, TimeoutError):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _port(variable: str, default: int) -> int:
+    text = os.environ.get(variable) or str(default)
+    if not text.isdecimal() or not 0 < int(text) < 65536:
+        raise ConfigError(f"{variable} must be a port number from 1 to 65535, not {text!r}.")
+    return int(text)

@@ -1,0 +1,151 @@
+"""Processes that stay when we leave: how they are recorded, recognised and ended.
+
+Each gets a random mark in its environment, which everything it starts inherits. The mark, not the process id, says
+whose a process is: ids are used again, marks are not. So what is ended is exactly what was started, with all that
+came of it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+from mediarank.ops.services.environment import child_environment, state_folder
+
+MARK = "MEDIARANK_SERVICE"
+RECORDS = "services.json"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One process that was started: who it is, since when, where it answers and where it writes its log."""
+
+    pid: int
+    started: float
+    mark: str
+    address: str
+    log: str
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process itself runs, and not another one that got its id."""
+        try:
+            found = psutil.Process(self.pid)
+            return bool(found.status() != psutil.STATUS_ZOMBIE and found.environ().get(MARK) == self.mark)
+        except psutil.Error:
+            return False
+
+    def members(self) -> list[psutil.Process]:
+        """Everything alive that carries the mark."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == self.mark:
+                    found.append(process)
+            except psutil.Error:  # gone meanwhile, or another user's
+                continue
+        return found
+
+
+@contextmanager
+def alone(root: Path) -> Iterator[None]:
+    """Wait until nobody else starts or ends services of this project."""
+    with (state_folder(root) / "services.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def read_records(root: Path) -> dict[str, Record]:
+    try:
+        found = json.loads((state_folder(root) / RECORDS).read_text())
+        return {name: Record(**fields) for name, fields in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or not ours: nothing we could end
+        return {}
+
+
+def write_records(root: Path, records: Mapping[str, Record]) -> None:
+    path = state_folder(root) / RECORDS
+    if not records:
+        path.unlink(missing_ok=True)
+        return
+    from mediarank import store
+
+    store.write_json(path, {name: asdict(record) for name, record in records.items()})
+
+
+def launch(root: Path, name: str, command: Sequence[str], address: str, variables: Mapping[str, str]) -> Record:
+    """Start a process that outlives us, in a session of its own, with its output in `.mediarank/logs`."""
+    log = state_folder(root) / "logs" / f"{name}.log"
+    log.parent.mkdir(exist_ok=True)
+    mark = secrets.token_hex(16)
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command,
+            cwd=root,
+            env={**child_environment(root), **variables, MARK: mark},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    return Record(process.pid, time.time(), mark, address, str(log))
+
+
+def end(record: Record, grace: float = 15.0) -> None:
+    """Ask the process and all that came of it to end, and kill what is still there after `grace` seconds."""
+    asked: set[int] = set()
+    deadline = time.monotonic() + grace
+    while (members := record.members()) and time.monotonic() < deadline:
+        # The process itself gets the first word: it may have something to put in order, such as its own children.
+        led = any(process.pid == record.pid for process in members)
+        for process in members:
+            if process.pid not in asked and (process.pid == record.pid or not led):
+                _send(process, signal.SIGTERM)
+                asked.add(process.pid)
+        time.sleep(0.1)
+    for process in members:
+        _send(process, signal.SIGKILL)
+    psutil.wait_procs(members, timeout=5)
+
+
+def _send(process: psutil.Process, number: int) -> None:
+    try:
+        process.send_signal(number)
+    except psutil.Error:
+        return
+
+
+def tail(record: Record, lines: int = 15) -> str:
+    """The end of the log, for a message."""
+    try:
+        return "\n".join(Path(record.log).read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return "(no log)"
+
+
+def in_use(port: int) -> bool:
+    """Whether something on this machine already listens on the port."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+def prefect_api(root: Path) -> str:
+    """Where the Prefect server of `up` answers; empty if it does not run."""
+    record = read_records(root).get("prefect")
+    return f"{record.address}/api" if record is not None and record.alive else ""

@@ -1,0 +1,1 @@
+"""Versions of the data: history, rollback, verification."""

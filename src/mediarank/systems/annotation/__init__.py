@@ -1,0 +1,1 @@
+"""`annotation`: which keywords fit this image? (paper 001)"""

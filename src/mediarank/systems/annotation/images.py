@@ -1,0 +1,127 @@
+"""Training images as the methods of `annotation` see them.
+
+`Labelled` holds their keywords, the distances among them by every feature type and the ranks by these distances, all
+computed once. `Part` is what a fold of the cross-validation may learn from: it takes rows and columns of the same
+arrays. Ranks are among all training images, with those of the fold too: nothing of a held-out image is known but how
+near it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.learners.neighbours.keywords import Keywords
+from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker
+from mediarank.learners.neighbours.preferences import Preferences, draw_preferences
+from mediarank.similarity.distance_stack import spreads, stack_distances
+from mediarank.similarity.rank_levels import Levels, levels_of, rank_thresholds
+from mediarank.types import Floats, NotApplicable
+
+Positions = npt.NDArray[np.intp]
+BLOCK: Final = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """Labelled images, and the distances of those that are learned from as queries.
+
+    asked (queries,) : positions of the queries among the images
+    stack (types, queries, images) : distances
+    levels (types, queries, images) : of the ranks by these distances
+    spread (types,) : deviation of the distances
+    fold_of (images,) : of the cross-validation
+    """
+
+    keywords: Keywords
+    asked: Positions
+    stack: Floats
+    levels: Levels
+    spread: Floats
+    fold_of: Positions
+
+    @classmethod
+    def of(
+        cls, rows: Iterable[Floats], measures: Sequence[str], keywords: Keywords, fold_of: Positions, asked: Positions
+    ) -> Labelled:
+        """rows : for each feature type (images, d) vectors, taken one after another; measures : its distances"""
+        thresholds = rank_thresholds(len(keywords))
+        stack = np.empty((len(measures), len(asked), len(keywords)), dtype=np.float32)
+        levels = np.empty(stack.shape, dtype=np.uint8)
+        for k, (part, measure) in enumerate(zip(rows, measures, strict=True)):
+            queries = part if len(asked) == len(part) else part[asked]
+            [distances] = stack_distances([queries], [part], [measure])
+            stack[k] = distances
+            distances[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
+            levels[k] = levels_of(distances, thresholds)
+        return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
+
+    def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
+        """Of some queries, by their place among `asked`, to all images; −inf to themselves."""
+        found = np.empty((len(rows), len(self.keywords)), dtype=np.float32)
+        for start in range(0, len(rows), BLOCK):
+            block = slice(start, start + BLOCK)  # a copy of some rows: of all of them it would be gigabytes
+            if isinstance(ranker, BoostedOrder):
+                found[block] = ranker.of_levels(self.levels[:, rows[block]])
+            else:
+                found[block] = ranker.similarity(self.stack[:, rows[block]])
+        found[np.arange(len(rows)), self.asked[rows]] = -np.inf
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The images that may be learned from: all of them, or those outside a fold.
+
+    rows : queries among them, as places in `asked`, and held : the other queries; images : positions
+    """
+
+    labelled: Labelled
+    rows: Positions
+    held: Positions
+    images: Positions
+    keywords: Keywords
+    _drawn: dict[tuple[Any, ...], Preferences] = field(default_factory=dict)
+
+    @classmethod
+    def outside(cls, labelled: Labelled, fold: int | None) -> Part:
+        inside = labelled.fold_of != fold
+        images = np.flatnonzero(inside)
+        rows, held = (np.flatnonzero(chosen[labelled.asked]) for chosen in (inside, ~inside))
+        return cls(labelled, rows, held, images, labelled.keywords.restricted_to(images))
+
+    def similarity(self, ranker: NeighbourRanker, held_out: bool = False) -> Floats:
+        """(queries, images of the part); the queries are those of the part, or the held-out ones."""
+        rows = self.held if held_out else self.rows
+        return np.ascontiguousarray(self.labelled.similarity(ranker, rows)[:, self.images])
+
+    @property
+    def true(self) -> Floats:
+        """Keyword rows of the held-out queries."""
+        return self.labelled.keywords.rows[self.labelled.asked[self.held]]
+
+    def asked(self) -> Positions:
+        """Positions of the part's queries among its images."""
+        return np.searchsorted(self.images, self.labelled.asked[self.rows])
+
+    def preferences(self, pairs: int, depth: int, epsilon: float, seed: int) -> Preferences:
+        """Drawn among the part's images, once; `query` is a place in `asked`, the others are positions of images."""
+        key = (pairs, depth, epsilon, seed)
+        if key not in self._drawn:
+            self._drawn[key] = self._draw(pairs, depth, epsilon, np.random.default_rng([seed, 1]))
+        return self._drawn[key]
+
+    def _draw(self, pairs: int, depth: int, epsilon: float, rng: np.random.Generator) -> Preferences:
+        place = np.full(len(self.labelled.keywords), -1)
+        place[self.labelled.asked] = np.arange(len(self.labelled.asked))
+        queries = np.flatnonzero(place[self.images] >= 0)
+        drawn = draw_preferences(self.keywords.rows, pairs, depth, rng, queries, epsilon)
+        if not len(drawn):
+            raise NotApplicable(f"annotation learns from images that share keywords; no two of {len(self.images)} do.")
+        return Preferences(
+            place[self.images[drawn.query]], self.images[drawn.better], self.images[drawn.worse], drawn.weight
+        )

@@ -1,0 +1,127 @@
+"""How the methods of `annotation` are fitted and their numbers chosen.
+
+`fit_methods` chooses by cross-validation over training images: in each fold a ranker is fitted to the other images
+alone and every candidate rule is measured on the held-out ones; then the ranker is fitted to all of them. Precision is
+easily traded for recall at an equal F1, so of the candidates within a standard error of the highest F1 the one is
+chosen whose lower figure of the two is highest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mediarank.evaluation.keywords import METRICS, KeywordScores, row_scores
+from mediarank.learners.neighbours.keyword_scores import CANDIDATES, DEEPEST, Listening, Rehearsal
+from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
+from mediarank.learners.neighbours.neighbour_votes import find_neighbours
+from mediarank.systems.annotation.config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.images import Labelled, Part
+from mediarank.systems.annotation.rankers import RANKERS
+from mediarank.types import Floats
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What cross-validation tried: settings of the ranker, a rule, and how both did on held-out images.
+
+    error : the standard error of F1 over the folds
+    """
+
+    settings: Mapping[str, int]
+    listening: Listening
+    scores: KeywordScores
+    error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A method, fitted: its ranker and its rule, what they were chosen for, and what else was tried."""
+
+    ranker: NeighbourRanker
+    listening: Listening
+    chosen: Tried
+    tried: Sequence[Tried]
+
+
+def fit_methods(labelled: Labelled, methods: Sequence[str], config: AnnotationConfig) -> dict[str, Fitted]:
+    """Every method, with the settings and the rule that suggest words best for held-out training images."""
+    fitted: dict[str, Fitted] = {}
+    whole = Part.outside(labelled, None)
+    folds = [Part.outside(labelled, fold) for fold in np.unique(labelled.fold_of).tolist()]
+    for name in dict.fromkeys(METHODS[method].ranker for method in methods):
+        own = [method for method in methods if METHODS[method].ranker == name]
+        rules = dict.fromkeys(rule for method in own for rule in METHODS[method].rules)
+        tried = _cross_validated(name, folds, [c for rule in rules for c in CANDIDATES[rule]], config)
+        rankers: dict[tuple[int, ...], tuple[NeighbourRanker, Rehearsal]] = {}
+        for method in own:
+            eligible = [found for found in tried if found.listening.rule in METHODS[method].rules]
+            chosen = choose(eligible)
+            key = tuple(chosen.settings.values())
+            if key not in rankers:
+                [(_, ranker)] = RANKERS[name](whole, config.with_only(chosen.settings), False)
+                rankers[key] = ranker, Rehearsal.of(whole.similarity(ranker), whole.keywords, whole.asked())
+            ranker, rehearsal = rankers[key]
+            [listening] = rehearsal.learn([chosen.listening], config.tagprop_iterations)
+            fitted[method] = Fitted(ranker, listening, chosen, eligible)
+    return {method: fitted[method] for method in methods}
+
+
+def choose(tried: Sequence[Tried]) -> Tried:
+    """The most balanced of those whose F1 can't be told from the highest; the first among equals."""
+    best = max(tried, key=lambda found: found.scores.f1)
+    as_good = [found for found in tried if found.scores.f1 >= best.scores.f1 - best.error]
+    return max(as_good, key=lambda found: min(found.scores.precision, found.scores.recall))
+
+
+def _cross_validated(
+    name: str, folds: Sequence[Part], candidates: Sequence[Listening], config: AnnotationConfig
+) -> list[Tried]:
+    """Every option of a ranker with every candidate rule, measured on the held-out images of each fold in turn."""
+    found: dict[tuple[int, int], list[KeywordScores]] = {}
+    settings: list[dict[str, int]] = []
+    for part in folds:
+        if not part.true.any():
+            continue
+        options = RANKERS[name](part, config, True)
+        settings = [chosen for chosen, _ in options]
+        for place, (_, ranker) in enumerate(options):
+            for k, scores in enumerate(_held_out(part, ranker, candidates, config)):
+                found.setdefault((place, k), []).append(scores)
+    return [
+        Tried(settings[place], candidates[k], _mean(scores), _error([s.f1 for s in scores]))
+        for (place, k), scores in found.items()
+    ]
+
+
+def _held_out(
+    part: Part, ranker: NeighbourRanker, candidates: Sequence[Listening], config: AnnotationConfig
+) -> list[KeywordScores]:
+    """How each candidate does on images that neither the ranker nor the rule has learned from."""
+    rehearsal = Rehearsal.of(part.similarity(ranker), part.keywords, part.asked())
+    similarity = part.similarity(ranker, held_out=True)
+    neighbours = find_neighbours(similarity, DEEPEST)
+    raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale alone share what they heard
+    scores = []
+    for listening in rehearsal.learn(candidates, config.tagprop_iterations):
+        key = listening.what_is_heard()
+        if key not in raw:
+            raw[key] = listening.raw(similarity, part.keywords, neighbours)
+        scores.append(row_scores(part.true, listening.scaled(raw[key]), config.words))
+    return scores
+
+
+def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
+    """The mean of each figure over folds."""
+    means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent")}
+    return KeywordScores(
+        means["precision"], means["recall"], means["f1"], round(means["n_plus"]), round(means["absent"])
+    )
+
+
+def _error(values: Sequence[float]) -> float:
+    """The standard error of their mean; 0 of a single one."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

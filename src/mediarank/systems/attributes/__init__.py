@@ -1,0 +1,1 @@
+"""`attributes`: which of two shows more of it? (paper 004)"""

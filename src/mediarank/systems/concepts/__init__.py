@@ -1,0 +1,1 @@
+"""`concepts`: which items show *boat*? (paper 000)"""

@@ -1,0 +1,1 @@
+"""`events`: in which clips does it happen? (paper 002)"""

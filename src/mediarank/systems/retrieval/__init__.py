@@ -1,0 +1,1 @@
+"""`retrieval`: what looks like this one? (paper 003)"""

@@ -1,0 +1,124 @@
+"""A packed model holds all that ranking needs: it is moved to another folder and asked there."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import wave
+from pathlib import Path
+
+import fitted_project
+import numpy as np
+import pytest
+
+from mediarank import store
+from mediarank.features.cache import FeatureCache
+from mediarank.ops.models import packing as serving
+from mediarank.ops.models.ingest import rank_new
+from mediarank.ops.models.packing import SERVERS, Packed, best, pack, server, unpack
+from mediarank.systems.registry import SYSTEMS
+from mediarank.types import DataError
+
+
+@pytest.fixture(scope="module")
+def packed(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Packed:
+    folder = tmp_path_factory.mktemp("packed")
+    cache = FeatureCache(fitted / ".mediarank/cache/features")
+    pack(fitted / "data", "retrieval", fitted_project.PREPARATION, cache, folder / "made")
+    return unpack(Path(shutil.move(folder / "made", folder / "moved")))
+
+
+def test_it_ranks_as_the_stage_did(packed: Packed, fitted: Path) -> None:
+    recorded = store.read_features(fitted / "data/systems/retrieval/scores" / packed.served.method)
+    found = packed.rank_items(recorded.ids.tolist())
+    np.testing.assert_array_equal(found, recorded.values)
+    assert packed.served.names == recorded.names
+    first, second = recorded.ids.tolist()[:2]
+    np.testing.assert_array_equal(packed.rank_items([second, first, second]), recorded.values[[1, 0, 1]])
+
+
+def test_a_picture_from_outside_is_described_as_the_pipeline_would(packed: Packed, fitted: Path) -> None:
+    item = "images/sea_002.png"
+    outside, inside = packed.rank_file(fitted / "data/raw/media" / item), packed.rank_items([item])
+    assert packed.served.names[int(outside.argmax())] == item
+    assert np.corrcoef(outside[0], inside[0])[0, 1] > 0.995, "its working copy is a JPEG, the one in the project is not"
+    vectors = {name: matrix.rows([item])[0] for name, matrix in packed.matrices.items()}
+    np.testing.assert_array_equal(packed.rank_vectors(vectors), inside)
+    with pytest.raises(DataError, match=r"lab has \d+ numbers, not an array of shape \(3,\)"):
+        packed.rank_vectors(vectors | {"lab": [1, 2, 3]})
+    with pytest.raises(DataError, match="needs numbers for lab, hue; some have none"):
+        packed.rank_vectors(vectors | {"lab": []})
+
+
+def test_what_a_file_lacks_is_said(packed: Packed, tmp_path: Path) -> None:
+    with wave.open(str(tmp_path / "beep.wav"), "wb") as sound:
+        sound.setparams((1, 2, 16000, 0, "NONE", ""))
+        sound.writeframes(np.zeros(16000, np.int16).tobytes())
+    with pytest.raises(DataError, match="retrieval looks at lab, hue, which a sound does not have"):
+        packed.rank_file(tmp_path / "beep.wav")
+
+
+def test_nothing_is_pickled(packed: Packed, fitted: Path, tmp_path: Path) -> None:
+    cache = FeatureCache(fitted / ".mediarank/cache/features")
+    pack(fitted / "data", "retrieval", fitted_project.PREPARATION, cache, tmp_path / "packed")
+    kinds = {path.suffix for path in (tmp_path / "packed").rglob("*") if path.is_file()}
+    assert kinds == {".npz", ".npy", ".json", ".parquet"}
+    for path in (tmp_path / "packed").rglob("*.np*"):
+        np.load(path, allow_pickle=False)
+
+
+def test_unknown_items_and_systems_are_named(packed: Packed, fitted: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nosuch\.png: not in the collection"):
+        packed.rank_items(["nosuch.png"])
+    cache = FeatureCache(tmp_path)
+    with pytest.raises(DataError, match="annotations can't be served"):
+        pack(fitted / "data", "annotations", fitted_project.PREPARATION, cache, tmp_path / "none")
+
+
+@pytest.mark.parametrize("system", SERVERS)
+def test_every_server_offers_what_is_asked_of_it(system: str) -> None:
+    assert system in SYSTEMS
+    found = server(system)
+    assert all(callable(getattr(found, name)) for name in ("needs", "method", "serve"))
+    given = inspect.signature(found.serve).parameters
+    assert list(given)[:3] == ["arrays", "facts", "matrices"]
+    assert hasattr(found, "base_models") == ("pools" in given)
+
+
+def test_every_system_has_a_server_and_nothing_else_has() -> None:
+    assert set(SERVERS) == set(SYSTEMS)
+    assert server("annotations") is None
+
+
+def test_best_takes_ties_in_order() -> None:
+    table = best(np.array([[1.0, 3.0, 3.0], [0.0, -1.0, 2.0]]), ["a", "b", "c"], ["q", "r"], 2)
+    assert table.to_numpy().tolist() == [["q", 1, "b", 3.0], ["q", 2, "c", 3.0], ["r", 1, "c", 2.0], ["r", 2, "a", 0.0]]
+
+
+def test_only_what_is_new_is_ranked_and_nothing_is_fitted(
+    packed: Packed, fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(fitted / "data", data)
+    assert len(rank_new(packed, data, tmp_path / "cache")) == 0
+    # Three more pictures, and another content under an old name.
+    manifest, frames, *_ = fitted_project.collect(data, 75)
+    changed = frames["item_id"] == "images/leaf_001.png"
+    twin = frames.loc[frames["item_id"] == "images/fire_000.png", ["path", "sha256"]].iloc[0]
+    frames.loc[changed, ["path", "sha256"]] = twin.to_list()
+    table = manifest.table.copy()
+    table.loc[table["item_id"] == "images/leaf_001.png", "sha256"] = twin["sha256"]
+    store.write_table(data / "manifest/manifest.parquet", table)
+    store.write_table(data / "frames/frames.parquet", frames)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a codebook was fitted")
+
+    monkeypatch.setattr(serving, "fit", refuse)
+    monkeypatch.setattr("mediarank.features.matrix.fit", refuse)
+    scores = rank_new(packed, data, tmp_path / "cache")
+    new = ["images/fire_072.png", "images/leaf_001.png", "images/leaf_073.png", "images/sea_074.png"]
+    assert scores.ids.tolist() == new
+    table = best(scores.values, scores.names, new, 5)
+    for item, kind in zip(new, ("fire", "fire", "leaf", "sea"), strict=True):
+        assert all(kind in name for name in table.loc[table["query"] == item, "name"]), item

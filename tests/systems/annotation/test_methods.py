@@ -1,0 +1,85 @@
+"""Fitting and choosing: nothing leaks from held-out images, and what does best on them is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_annotation import QUICK, made_inputs
+
+from mediarank.evaluation.keywords import KeywordScores
+from mediarank.learners.neighbours.keyword_scores import Listening
+from mediarank.learners.neighbours.keywords import Keywords
+from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder
+from mediarank.systems.annotation.images import Labelled, Part
+from mediarank.systems.annotation.methods import Tried, choose, fit_methods
+from mediarank.systems.annotation.rankers import RANKERS
+from mediarank.systems.annotation.report import words_of
+
+
+def labelled(shuffled_fold: int | None = None) -> Labelled:
+    """All images as training images in three folds; the words of one fold may be dealt anew."""
+    inputs = made_inputs(60)
+    items = inputs.features["colour"].ids.tolist()
+    true = words_of(inputs.labels, items)
+    keywords = Keywords.of(items, true, sorted({word for words in true.values() for word in words}))
+    fold_of = np.arange(60) % 3
+    rows = keywords.rows.copy()
+    if shuffled_fold is not None:
+        own = np.flatnonzero(fold_of == shuffled_fold)
+        rows[own] = rows[np.random.default_rng(1).permutation(own)]
+    vectors = [inputs.features[name].values for name in QUICK.features]
+    return Labelled.of(vectors, QUICK.measures, Keywords(keywords.words, rows), fold_of, np.arange(60))
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_ranker_does_not_see_the_words_of_held_out_images(name: str) -> None:
+    first, second = (RANKERS[name](Part.outside(labelled(shuffled), 1), QUICK, True) for shuffled in (None, 1))
+    assert [settings for settings, _ in first] == [settings for settings, _ in second]
+    for (_, one), (_, other) in zip(first, second, strict=True):
+        parts = [r.tables if isinstance(r, BoostedOrder) else r.weights for r in (one, other)]
+        np.testing.assert_array_equal(*parts)
+
+
+@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature"])
+def test_a_ranker_learns_which_feature_tells(name: str) -> None:
+    _, ranker = RANKERS[name](Part.outside(labelled(), None), QUICK, False)[-1]
+    if isinstance(ranker, BoostedOrder):
+        colour, noise = np.abs(np.diff(ranker.tables, axis=1)).sum(axis=1)
+    else:
+        colour, noise = ranker.weights
+    assert colour > 2 * noise
+
+
+def test_the_best_on_held_out_images_is_chosen() -> None:
+    found = fit_methods(labelled(), ["rnn", "jec", "2pknn"], QUICK)
+    assert list(found) == ["rnn", "jec", "2pknn"]
+    for fitted in found.values():
+        best = max(fitted.tried, key=lambda tried: tried.scores.f1)
+        assert fitted.chosen.scores.f1 >= best.scores.f1 - best.error
+    assert found["jec"].ranker is found["2pknn"].ranker
+    assert {tried.listening.rule for tried in found["rnn"].tried} == {"count", "vote"}
+    assert {tried.settings["rounds"] for tried in found["rnn"].tried} == {5, 20}
+
+
+def test_of_what_can_not_be_told_apart_the_most_balanced_is_chosen() -> None:
+    def tried(precision: float, recall: float, error: float = 0.02) -> Tried:
+        f1 = 2 * precision * recall / (precision + recall)
+        return Tried({}, Listening("count"), KeywordScores(precision, recall, f1, 9, 0), error)
+
+    greedy, balanced, worse = tried(0.2, 0.5), tried(0.28, 0.28), tried(0.24, 0.25)
+    assert choose([greedy, balanced, worse]) is balanced
+    certain = replace(greedy, error=0.001)
+    assert choose([balanced, certain, worse]) is certain
+    assert choose([worse, tried(0.25, 0.24)]) is worse
+
+
+def test_words_dealt_at_random_are_not_found() -> None:
+    """The figures of cross-validation are of images that were not learned from."""
+    config = replace(QUICK, methods=("rnn",))
+    images = labelled()
+    noise = np.random.default_rng(2).permutation(len(images.keywords))
+    shuffled = replace(images, keywords=images.keywords.restricted_to(noise))
+    right, random = (fit_methods(these, ["rnn"], config)["rnn"].chosen.scores.f1 for these in (images, shuffled))
+    assert right > random + 0.2

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_clips import EVENTS, inputs
+from pydantic import TypeAdapter, ValidationError
+
+from mediarank.base_models.clip_svm import ClipSVMConfig
+from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.labels import Labels
+from mediarank.learners.fusion.fusion_methods import FUSIONS
+from mediarank.systems.contract import Inputs
+from mediarank.systems.events import fit as events
+from mediarank.systems.events import report as events_report
+from mediarank.systems.events.fit import EventsConfig
+from mediarank.systems.events.model import FROZEN, REFITTED
+from mediarank.types import ConfigError, FeatureMatrix, NotApplicable
+
+QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
+CONFIG = EventsConfig(base_models=("gist_frames",), svm=QUICK, repeats=2, ratios=(1 / 4, 1 / 8))
+CLASSIFIERS = ("motion", "objects", "scene", "sound")
+
+
+def without(given: Inputs, feature: str) -> Inputs:
+    matrix = given.features[feature]
+    empty = FeatureMatrix(np.zeros(0, dtype=str), matrix.names, matrix.values[:0])
+    return replace(given, features={**given.features, feature: empty})
+
+
+def test_every_method_ranks_every_test_clip_for_every_event() -> None:
+    given = inputs()
+    outcome = events.run(given, CONFIG)
+    assert set(outcome.scores) == {*CLASSIFIERS, *FUSIONS}
+    for matrix in outcome.scores.values():
+        assert matrix.ids.tolist() == sorted(EVENTS)
+        assert list(matrix.names) == sorted(given.roles.items("test"))
+        matrix.require_finite()
+
+
+def test_fusing_beats_the_classifiers_alone() -> None:
+    given = inputs(clips=240)
+    outcome = events.run(given, replace(CONFIG, repeats=0))
+    found = events_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10)).metrics
+    assert found["log_odds"]["map"] > max(found[name]["map"] for name in CLASSIFIERS)
+    assert found["sound"]["map"] > found["scene"]["map"], "as it was made"
+
+
+def test_the_same_inputs_give_the_same_model_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = events.run(inputs(), CONFIG)
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    second = events.run(inputs(), CONFIG)
+    assert first.facts == second.facts
+    for name, array in first.arrays.items():
+        np.testing.assert_array_equal(array, second.arrays[name])
+
+
+def test_nothing_is_learned_from_test_clips() -> None:
+    """Other features and labels of test clips leave the whole model as it was."""
+    given = inputs()
+    tested = set(given.roles.items("test"))
+    plain = events.run(given, replace(CONFIG, repeats=0))
+    spoiled = {}
+    for name, matrix in given.features.items():
+        rows = np.array([i.split("#")[0] in tested for i in matrix.ids])
+        spoiled[name] = FeatureMatrix(
+            matrix.ids, matrix.names, np.where(rows[:, None], 1 - matrix.values, matrix.values)
+        )
+    table = given.labels["events"]
+    other = table.assign(relevant=np.where(table["clip"].isin(tested), ~table["relevant"], table["relevant"]))
+    again = events.run(replace(given, features=spoiled, labels=Labels({"events": other})), replace(CONFIG, repeats=0))
+    for name, array in plain.arrays.items():
+        np.testing.assert_array_equal(array, again.arrays[name])
+
+
+def test_frozen_classifiers_know_base_alone_and_refitted_ones_rank_as_well() -> None:
+    given = inputs()
+    parts = events.prepare(given, CONFIG)
+    model, _ = events.fit(parts, CONFIG)
+    assert {m for m, which in model.uses.items() if which == REFITTED} == {"out_of_fold", "log_odds"}
+    shares = {which: model.classifiers[which]["motion"].priors for which in (FROZEN, REFITTED)}
+    np.testing.assert_allclose(shares[FROZEN], parts.marks(parts.base).mean(axis=0))
+    np.testing.assert_allclose(shares[REFITTED], parts.marks(parts.base + parts.rank).mean(axis=0))
+    frozen, _ = events.fit(parts, replace(CONFIG, refit=False))
+    assert set(frozen.classifiers) == {FROZEN} == set(frozen.uses.values())
+
+
+def test_silent_clips_are_scored_and_their_sound_says_the_share() -> None:
+    given = inputs(silent=12)
+    parts = events.prepare(given, CONFIG)
+    model, _ = events.fit(parts, CONFIG)
+    silent = [clip for clip in parts.test if clip not in given.features["sound"]]
+    assert silent
+    heard = model.classifiers[FROZEN]["sound"]
+    np.testing.assert_allclose(
+        heard.probabilities(given.features["sound"], silent), np.tile(heard.priors, (len(silent), 1))
+    )
+
+
+def test_no_clip_with_sound_at_all_leaves_the_sound_out() -> None:
+    with pytest.warns(UserWarning, match="'sound' is left out"):
+        outcome = events.run(without(inputs(), "sound"), CONFIG)
+    assert "sound" not in outcome.scores
+    assert {"motion", "objects", "scene", "log_odds"} <= set(outcome.scores)
+
+
+def test_a_collection_without_concepts_leaves_objects_out() -> None:
+    given = inputs()
+    frames = given.base_scores["gist_frames"].ids
+    silent = {"gist_frames": FeatureMatrix(frames, (), np.zeros((len(frames), 0), np.float32))}
+    with pytest.warns(UserWarning, match="'objects' is left out"):
+        outcome = events.run(replace(given, base_scores=silent), CONFIG)
+    assert "objects" not in outcome.scores
+
+
+def test_objects_of_a_type_without_concept_models_are_refused() -> None:
+    with pytest.raises(ConfigError, match="'hue'"):
+        events.run(inputs(), replace(CONFIG, base_models=("hue",)))
+
+
+def test_clips_of_one_frame() -> None:
+    events.run(inputs(frames=1), CONFIG).scores["scene"].require_finite()
+
+
+@pytest.mark.filterwarnings("ignore:The event:UserWarning", "ignore:The classifier:UserWarning")
+def test_an_event_with_two_positives() -> None:
+    given = inputs()
+    table = given.labels["events"]
+    base = [clip for clip in given.roles.items("base") if clip in given.features["sound"]][:2]
+    rare = pd.DataFrame({"clip": base, "event": "rare", "relevant": True})
+    more = replace(given, labels=Labels({"events": pd.concat([table, rare])}))
+    outcome = events.run(more, CONFIG)
+    assert outcome.scores["recycling"].ids.tolist() == ["dance", "race", "rare"]
+    outcome.scores["recycling"].require_finite()
+    found = events_report.measure(outcome.scores, more.labels, EvaluationConfig(resamples=10))
+    assert found.metrics["recycling"]["skipped"] == 1, "no test clip shows it"
+
+
+def test_an_event_with_one_positive_is_left_out_and_says_so() -> None:
+    given = inputs()
+    lone = pd.DataFrame({"clip": given.roles.items("base")[:1], "event": "lone", "relevant": True})
+    more = replace(given, labels=Labels({"events": pd.concat([given.labels["events"], lone])}))
+    with pytest.warns(UserWarning, match="'lone' is left out"):
+        assert "lone" not in events.run(more, CONFIG).scores["average"]
+
+
+def test_a_classifier_that_says_the_same_of_every_clip() -> None:
+    given = inputs()
+    matrix = given.features["motion"]
+    same = FeatureMatrix(matrix.ids, matrix.names, np.full_like(matrix.values, 0.125))
+    outcome = events.run(replace(given, features={**given.features, "motion": same}), CONFIG)
+    assert np.ptp(outcome.scores["motion"].values, axis=1).max() < 1e-6
+    assert np.ptp(outcome.scores["recycling"].values, axis=1).min() > 0
+
+
+def test_a_collection_without_labelled_clips_is_not_applicable() -> None:
+    given = inputs()
+    with pytest.raises(NotApplicable, match="role base"):
+        events.run(replace(given, labels=Labels({})), CONFIG)
+    bare = given
+    for feature in ("motion", "sound", "gist_frames"):
+        bare = without(bare, feature)
+    with pytest.warns(UserWarning, match="left out"), pytest.raises(NotApplicable, match="no base classifier"):
+        events.run(replace(bare, base_scores={}), replace(CONFIG, base_models=()))
+
+
+def test_settings_are_checked_and_strangers_refused() -> None:
+    adapter = TypeAdapter(EventsConfig)
+    assert adapter.validate_python({"svm": {"folds": 3}, "methods": ["recycling"]}).svm.folds == 3
+    assert EventsConfig().features == ("motion", "gist_frames", "sound")
+    assert EventsConfig(classifiers=("objects", "sound")).features == ("sound",)
+    for bad in ({"method": []}, {"repeats": -1}, {"classifiers": ["smell"]}, {"svm": {"kernel": "rbf"}}):
+        with pytest.raises(ValidationError):
+            adapter.validate_python(bad)
+    for wrong in ({"methods": ["cycling"]}, {"methods": []}, {"classifiers": []}, {"ratios": [0.0]}):
+        with pytest.raises((ConfigError, ValidationError)):
+            adapter.validate_python(wrong)

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+from made_clips import inputs
+
+from mediarank.base_models.clip_svm import ClipSVMConfig
+from mediarank.evaluation.measured import EvaluationConfig
+from mediarank.evaluation.report import Report, render
+from mediarank.systems.events import fit as events
+from mediarank.systems.events import report as events_report
+from mediarank.systems.events.fit import EventsConfig
+from mediarank.systems.events.report import shown_events
+from mediarank.types import FeatureMatrix
+
+QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
+CONFIG = EventsConfig(
+    base_models=("gist_frames",), svm=QUICK, repeats=3, ratios=(1 / 4, 1 / 8), methods=("recycling", "log_odds")
+)
+
+
+def test_a_perfect_ranking_has_a_perfect_measure() -> None:
+    given = inputs()
+    shown, clips = shown_events(given.labels), sorted(given.roles.items("test"))
+    right = np.array([[clip in of_event for clip in clips] for of_event in shown.values()], np.float32)
+    scores = {
+        "right": FeatureMatrix(np.array(list(shown)), tuple(clips), right),
+        "wrong": FeatureMatrix(np.array(list(shown)), tuple(clips), 1 - right),
+    }
+    found = events_report.measure(scores, given.labels, EvaluationConfig(resamples=10)).metrics
+    assert found["right"]["map"] == found["right"]["f1"] == 1
+    assert found["wrong"]["map"] < 0.5
+
+
+def test_the_section_shows_methods_rankings_and_the_papers_figures() -> None:
+    given = inputs()
+    outcome = events.run(given, CONFIG)
+    facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
+    measured = events_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10))
+    section = events_report.section(outcome.scores, measured, given.labels, lambda item: None, 4, facts)
+    page = render(Report("test", [], [section]))
+    for words in ("Figure 4", "Figure 5", "Figure 2", "By event at r = 0.125", "dance", "recycling"):
+        assert words in page
+    bare = events.run(given, replace(CONFIG, repeats=0))
+    assert bare.facts["figures"] == {}
+    shorter = events_report.section(bare.scores, measured, given.labels, lambda item: None, 4, bare.facts)
+    assert len(shorter.blocks) == len(section.blocks) - 6
