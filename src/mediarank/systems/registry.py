@@ -1,6 +1,7 @@
-"""The systems by name. A system is two modules of this package: one that fits and ranks, and one that reports.
+"""The systems by name. A system is one folder of this package, and all folders have the same anatomy.
 
-They are imported when they are asked for. Reporting does without the learners, most of which are slow to import.
+`config.py` holds `Config`, `fit.py` `fit`, `model.py` `Model`, `report.py` `measure` and `section`. Each is imported
+when it is asked for: reporting and opening a model do without the learners, most of which are slow to import.
 """
 
 from __future__ import annotations
@@ -12,24 +13,23 @@ from typing import Any, Final, Protocol
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
-from mediarank.systems.contract import Inputs, Outcome
+from mediarank.systems.contract import Inputs
+from mediarank.systems.model import Fitted, RankingModel
 from mediarank.types import ConfigError, FeatureMatrix
 
+SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
-class System(Protocol):
-    """What a system's module offers."""
 
-    Config: type[Any]
-
-    def run(self, inputs: Inputs, config: Any) -> Outcome:
-        """Fit, and rank for the test queries. Raises `NotApplicable` if the collection lacks what that takes."""
+class Fit(Protocol):
+    def __call__(self, inputs: Inputs, config: Any) -> Fitted:
+        """Fit, and rank the test items. Raises `NotApplicable` if the collection lacks what that takes."""
 
 
 class Reporting(Protocol):
-    """What the module that reports on a system offers."""
+    """What `report.py` offers."""
 
     def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-        """How well each method ranks."""
+        """How well each method ranks. scores : method -> test items × names"""
 
     def section(
         self,
@@ -39,22 +39,32 @@ class Reporting(Protocol):
         thumbnail: Any,
         results: int,
         facts: Mapping[str, Any],
+        figures: Mapping[str, Any],
     ) -> Section:
         """The system's part of the report."""
 
 
-SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
+def config_of(name: str) -> type[Any]:
+    found: type[Any] = _part(name, "config").Config
+    return found
 
 
-def system(name: str) -> System:
-    return import_module(f"mediarank.systems.{_known(name)}.fit")
+def fit_of(name: str) -> Fit:
+    found: Fit = _part(name, "fit").fit
+    return found
+
+
+def model_of(name: str) -> type[RankingModel]:
+    found: type[RankingModel] = _part(name, "model").Model
+    return found
 
 
 def reporting(name: str) -> Reporting:
-    return import_module(f"mediarank.systems.{_known(name)}.report")
+    found: Reporting = _part(name, "report")
+    return found
 
 
-def _known(name: str) -> str:
+def _part(name: str, part: str) -> Any:
     if name not in SYSTEMS:
-        raise ConfigError(f"There is no system {name!r}; there are {', '.join(SYSTEMS)}.")
-    return name
+        raise ConfigError(f"There is no system {name!r}; choose one of: {', '.join(SYSTEMS)}.")
+    return import_module(f"mediarank.systems.{name}.{part}")
