@@ -28,7 +28,7 @@ from retrieval_types import describe
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.protocols import compare
-from mediarank.systems.retrieval.fit import Collection
+from mediarank.systems.retrieval.collection import Collection
 
 PUBLISHED = {
     "best_fea": 0.1846, "uni_con": 0.2990, "ranknet": 0.3133, "c_ascent": 0.3406, "ranksvm": 0.3366,

@@ -22,7 +22,7 @@ from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
 from mediarank.learners.pairwise.triplets import Triplets
 from mediarank.similarity.nearest import top
 from mediarank.similarity.scaling import PhiScaler
-from mediarank.systems.retrieval.fit import Collection
+from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import DataError, Floats
 
 SHOWN: Final = 50

@@ -16,11 +16,11 @@ import numpy as np
 from mediarank.evaluation.metrics import mean_over_queries
 from mediarank.evaluation.metrics import measure as measure_metric
 from mediarank.evaluation.protocols import rank_methods
-from mediarank.learners.pairwise.phi_rankers import RANKERS, Fitted, FixedWeights, Validation, fit_best
+from mediarank.learners.pairwise.phi_rankers import RANKERS, Chosen, FixedWeights, Validation, fit_best
 from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
-from mediarank.systems.retrieval.fit import Collection
+from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import DataError, Doubles, Judgments
 
 FOLDS = 5
@@ -59,7 +59,7 @@ class FoldResult:
     """fitted : method -> the chosen ranker; average_precision : method -> of every test query"""
 
     prepared: Prepared
-    fitted: Mapping[str, Fitted]
+    fitted: Mapping[str, Chosen]
     average_precision: Mapping[str, Doubles]
 
     def mean(self, method: str) -> float:
@@ -145,7 +145,7 @@ def pick_types(validation: Validation, count: int) -> tuple[int, ...]:
             if k not in picked:
                 weights = np.zeros(validation.phi.shape[2], np.float32)
                 weights[_columns([*picked, k])] = 1
-                tried[k] = validation.mean_ap(FixedWeights(str(k), weights))
+                tried[k] = validation.judge(FixedWeights(str(k), weights))[0]
         picked.append(max(tried, key=lambda k: tried[k]))
     return tuple(sorted(picked))
 

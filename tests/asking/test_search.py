@@ -19,7 +19,7 @@ from mediarank.features.sift import Sift
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.working import read_picture
-from mediarank.systems.retrieval.search import Feedback
+from mediarank.systems.retrieval.live import Feedback
 from mediarank.types import DataError, Roles
 
 FAMILY = ColourMoments()

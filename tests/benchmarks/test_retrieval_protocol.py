@@ -18,7 +18,7 @@ from retrieval_protocol import (
 
 from mediarank.learners.pairwise.phi_rankers import Validation
 from mediarank.similarity.scaling import fit_scaler
-from mediarank.systems.retrieval.fit import Collection
+from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import DataError
 
 SMALL = Protocol(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from mediarank.learners.pairwise.phi_rankers import FixedWeights
 from mediarank.similarity.scaling import fit_scaler
-from mediarank.systems.retrieval.search import LiveRanker
-from mediarank.types import FeatureMatrix
+from mediarank.systems.retrieval.live import LiveRanker
+from mediarank.systems.retrieval.model import Model
 
 
 def live_ranker(twins: bool = False, weights: float = 0.1) -> LiveRanker:
     """twins : the first two items look the same"""
     rng = np.random.default_rng(0)
-    ids = np.array([f"i{k:03d}" for k in range(60)])
-    matrices = []
+    rows = []
     for d in (5, 7):
         values = rng.random((60, d)).astype(np.float32)
         if twins:
             values[1] = values[0]
-        matrices.append(FeatureMatrix(ids, tuple(f"x{j}" for j in range(d)), values))
-    scaler = fit_scaler([matrix.values for matrix in matrices], 2000, np.random.default_rng(1))
-    return LiveRanker(("colour", "shape"), tuple(matrices), scaler, np.full(8, weights, np.float32))
+        rows.append(values)
+    scaler = fit_scaler(rows, 2000, np.random.default_rng(1))
+    rankers = {"opar2": FixedWeights("opar2", np.full(8, weights, np.float32))}
+    names = tuple(f"i{k:03d}" for k in range(60))
+    return LiveRanker(Model(("colour", "shape"), names, tuple(rows), scaler, rankers, {"opar2": 0.5}, "opar2", {}))

@@ -7,13 +7,13 @@ import pandas as pd
 
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
-from mediarank.systems.retrieval.fit import RetrievalConfig
+from mediarank.systems.retrieval.config import Config
 from mediarank.types import FeatureMatrix, Roles
 
 FAST = ("best_fea", "uni_con", "opar2", "arow")
 
 
-CONFIG = RetrievalConfig(features=("good", "noise"), methods=FAST, scaling_pairs=2000, instances=2000)
+CONFIG = Config(features=("good", "noise"), methods=FAST, scaling_pairs=2000, instances=2000)
 
 
 def inputs(count: int = 80, roles: tuple[str, ...] = ("base", "rank", "valid", "test")) -> Inputs:

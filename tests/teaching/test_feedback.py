@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from made_live import live_ranker
 
-from mediarank.systems.retrieval.search import Feedback, LiveRanker
+from mediarank.systems.retrieval.live import Feedback, LiveRanker
 from mediarank.teaching.feedback import FeedbackStore
 from mediarank.types import DataError
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from made_live import live_ranker
 from mediarank import store
 from mediarank.teaching.feedback import FeedbackStore
-from mediarank.systems.retrieval.search import Feedback
+from mediarank.systems.retrieval.live import Feedback
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)

@@ -24,7 +24,7 @@ from mediarank.features.matrix import fit
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.looking import look
-from mediarank.systems.retrieval.search import Hit, LiveRanker
+from mediarank.systems.retrieval.live import Hit, LiveRanker
 from mediarank.teaching.feedback import FeedbackStore
 from mediarank.types import DataError, Floats
 

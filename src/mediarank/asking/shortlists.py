@@ -12,7 +12,7 @@ from typing import Final
 from mediarank import store
 from mediarank.ops.versions.lockfile import read_lock
 from mediarank.similarity.shortlist import Shortlist
-from mediarank.systems.retrieval.search import LiveRanker
+from mediarank.systems.retrieval.live import LiveRanker
 
 INDEX: Final = "index.faiss"
 ARRAYS: Final = "projection.npz"

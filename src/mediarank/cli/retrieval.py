@@ -11,7 +11,7 @@ from mediarank import store
 from mediarank.cli.app import CACHE, DATA, app
 
 if TYPE_CHECKING:
-    from mediarank.systems.retrieval.search import LiveRanker
+    from mediarank.systems.retrieval.live import LiveRanker
     from mediarank.types import Floats
 
 FEEDBACK = Path(".mediarank/feedback")
@@ -74,7 +74,7 @@ def feedback(
 ) -> None:
     """Say which items fit an image and which don't. It is learned at once, for good."""
     from mediarank.asking.search import open_live
-    from mediarank.systems.retrieval.search import Feedback
+    from mediarank.systems.retrieval.live import Feedback
 
     live, kept, _ = open_live(DATA, FEEDBACK, method)
     vectors, known = _describe(image, live)

@@ -108,6 +108,17 @@ def measure(ranks: Ranks, name: str) -> Doubles:
     return _defined(metric.formula, ranks, metric.k)
 
 
+def chance_precision(relevant: npt.ArrayLike, candidates: npt.ArrayLike) -> Doubles:
+    """The mean average precision over all orders of `candidates` items of which `relevant` are relevant.
+
+    >>> chance_precision([1, 2], [2, 2]).tolist()
+    [0.75, 1.0]
+    """
+    r, n = np.asarray(relevant, dtype=np.float64), np.asarray(candidates, dtype=np.float64)
+    harmonic = np.array([np.sum(1 / np.arange(1, count + 1)) for count in n.astype(int).tolist()])
+    return np.asarray((harmonic + (r - 1) / np.maximum(n - 1, 1) * (n - harmonic)) / n)
+
+
 def mean_over_queries(values: npt.ArrayLike) -> tuple[float, int]:
     """Mean of the queries that have a value, and how many have none; NaN if none has one."""
     numbers = np.asarray(values, dtype=np.float64)

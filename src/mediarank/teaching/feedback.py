@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from mediarank import store
-from mediarank.systems.retrieval.search import Feedback, LiveRanker
+from mediarank.systems.retrieval.live import Feedback, LiveRanker
 from mediarank.types import DataError
 
 

@@ -13,7 +13,7 @@ from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.pairwise import lambdamart
 from mediarank.learners.pairwise.coordinate_ascent import CoordinateAscent, _mean_ap, mean_average_precision
 from mediarank.learners.pairwise.lambdamart import LambdaMART
-from mediarank.learners.pairwise.phi_rankers import LINEAR, RANKERS, FixedWeights, Validation, fit_best
+from mediarank.learners.pairwise.phi_rankers import LINEAR, RANKERS, FixedWeights, Validation, fit_best, ranker_arrays
 from mediarank.learners.pairwise.ranknet import RankNet, _gradients
 from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
 from mediarank.types import ConfigError, DataError, MediarankError
@@ -150,7 +150,7 @@ def test_the_best_dimension_is_chosen() -> None:
     found = fit_best("best_fea", made_triplets(0), validation())
     assert found.parameters == {"name": "0"}
     assert found.validation_map == 1
-    assert found.arrays("best_fea")["best_fea"].tolist() == [1, 0, 0]
+    assert ranker_arrays("best_fea", found.ranker)["best_fea"].tolist() == [1, 0, 0]
 
 
 def test_what_is_chosen_is_the_best_candidate_by_validation() -> None:
@@ -158,7 +158,7 @@ def test_what_is_chosen_is_the_best_candidate_by_validation() -> None:
     reached = []
     for candidate in RANKERS["scw"](3):
         candidate.fit_triplets(data)
-        reached.append(chosen_by.mean_ap(candidate))
+        reached.append(chosen_by.judge(candidate)[0])
     assert fit_best("scw", data, chosen_by).validation_map == max(reached)
 
 
@@ -172,4 +172,4 @@ def test_what_makes_no_sense_is_refused() -> None:
 def test_a_query_without_a_relevant_item_does_not_count() -> None:
     classes = {"a": "1", "b": "1", "c": "2"}
     phi = np.float32([[[1], [2], [0]], [[0], [0], [0]]])
-    assert Validation.of_classes(classes, ["a", "c"], phi).mean_ap(FixedWeights("x", np.float32([1]))) == 1
+    assert Validation.of_classes(classes, ["a", "c"], phi).judge(FixedWeights("x", np.float32([1])))[0] == 1

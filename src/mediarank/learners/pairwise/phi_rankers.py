@@ -1,9 +1,9 @@
-"""Every ranker over φ by name, and how its parameters are chosen: the same way for all.
+"""Every ranker over φ by name, and how its parameters are chosen: in the same way for all.
 
-A ranker learns by `fit_triplets` and scores by `predict`; one that is linear also tells its `ranking_weights`, another
-the `arrays` it consists of. `RANKERS` gives, for a number of dimensions, the candidates of a method: one ranker a
+A ranker learns by `fit_triplets` and scores by `predict`; a linear one also has `ranking_weights`, another one the
+`arrays` that it consists of. `RANKERS` gives the candidates of a method for a number of dimensions: one ranker per
 parameter setting. `fit_best` fits them all and keeps the one with the highest mean average precision over validation
-queries, the first among equals.
+queries, the first among equals. `ranker_arrays` and `restored` keep a ranker in a file and bring it back.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from mediarank.evaluation.metrics import mean_over_queries, measure
+from mediarank.evaluation.metrics import chance_precision, measure
 from mediarank.evaluation.ranks import Relevance, rank_relevant
 from mediarank.learners.online.first_order import OGDR, OPAR1, OPAR2, OPR
 from mediarank.learners.online.second_order import AROW, SCW
@@ -49,13 +49,18 @@ class FixedWeights:
         return np.asarray(phi @ self.ranking_weights, dtype=np.float32)
 
 
+def fixed_uniform(dimensions: int) -> FixedWeights:
+    """The uniform combination of all similarities, which needs no labels."""
+    return FixedWeights("all", np.full(dimensions, 1 / dimensions, np.float32))
+
+
 def _single_dimensions(d: int) -> list[Ranker]:
     return [FixedWeights(str(k), axis) for k, axis in enumerate(np.eye(d, dtype=np.float32))]
 
 
 RANKERS: Final[Mapping[str, Callable[[int], Sequence[Ranker]]]] = {
     "best_fea": _single_dimensions,
-    "uni_con": lambda d: [FixedWeights("all", np.full(d, 1 / d, np.float32))],
+    "uni_con": lambda d: [fixed_uniform(d)],
     "ranknet": lambda d: [RankNet(hidden=h, rate=r) for h in (5, 20) for r in (0.001, 0.01)],
     "c_ascent": lambda d: [CoordinateAscent(tolerance=t) for t in (1e-2, 1e-3)],
     "ranksvm": lambda d: [RankSVM(C=c) for c in (1.0, 10.0, 100.0, 1e3, 1e4)],
@@ -91,46 +96,68 @@ class Validation:
             raise DataError("None of the validation queries has a relevant item; parameters can't be chosen by them.")
         return cls(tuple(queries), tuple(classes), phi, Relevance.from_judgments(judgments))
 
-    def mean_ap(self, ranker: Ranker) -> float:
-        """Of the ranker's scores, over the queries that have a relevant item."""
+    def judge(self, ranker: Ranker) -> tuple[float, bool]:
+        """Mean average precision over the queries with a relevant item, and whether it is better than chance.
+
+        It is if the mean difference to a random order exceeds 1.645 of its standard errors: one-sided, at 5 %.
+        """
         count, items, d = self.phi.shape
         scores = ranker.predict(self.phi.reshape(-1, d)).reshape(count, items)
-        matrix = FeatureMatrix(np.array(self.queries), self.items, scores)
-        return mean_over_queries(measure(rank_relevant(matrix, self.relevance), "ap"))[0]
+        ranks = rank_relevant(FeatureMatrix(np.array(self.queries), self.items, scores), self.relevance)
+        asked = ranks.total > 0
+        found = measure(ranks, "ap")[asked]
+        difference = found - chance_precision(ranks.total[asked], ranks.candidates[asked])
+        return float(found.mean()), bool(difference.mean() > 1.645 * difference.std() / np.sqrt(len(difference)))
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """A method after its parameters were chosen. validation_map : what they were chosen by; None if nothing was
-    seconds : of processor time that fitting took with these parameters
+class Chosen:
+    """A method after its parameters were chosen.
+
+    validation_map : the figure that they were chosen by
+    better_than_chance : whether it lies above a random order's, see `Validation.judge`
+    seconds : processor time that fitting took with these parameters
     """
 
     ranker: Any
     parameters: Mapping[str, Any]
     validation_map: float
+    better_than_chance: bool
     seconds: float
 
-    def arrays(self, method: str) -> dict[str, np.ndarray[Any, Any]]:
-        """The model as named arrays: the weights of a linear one under the method's own name."""
-        if method in LINEAR:
-            return {method: self.ranker.ranking_weights}
-        return {f"{method}_{name}": array for name, array in self.ranker.arrays().items()}
 
-
-def fit_best(method: str, data: Triplets, validation: Validation) -> Fitted:
+def fit_best(method: str, data: Triplets, validation: Validation) -> Chosen:
     """The method with the parameters that rank the validation queries best."""
     if method not in RANKERS:
-        raise ConfigError(f"There is no ranking method {method!r}; there are {', '.join(RANKERS)}.")
-    best: Fitted | None = None
+        raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
+    best: Chosen | None = None
     for ranker in RANKERS[method](data.phi.shape[1]):
         started = time.process_time()
         ranker.fit_triplets(data)
         seconds = time.process_time() - started
-        reached = validation.mean_ap(ranker)
+        reached, better_than_chance = validation.judge(ranker)
         if best is None or reached > best.validation_map:
-            best = Fitted(ranker, settings(ranker), reached, seconds)
+            best = Chosen(ranker, settings(ranker), reached, better_than_chance, seconds)
     assert best is not None  # noqa: S101  # every method has a candidate
     return best
+
+
+def ranker_arrays(method: str, ranker: Any) -> dict[str, np.ndarray[Any, Any]]:
+    """A fitted ranker as named arrays: the weights of a linear one under the method's own name."""
+    if method in LINEAR:
+        return {method: ranker.ranking_weights}
+    return {f"{method}_{name}": array for name, array in ranker.arrays().items()}
+
+
+def restored(method: str, arrays: Mapping[str, Any]) -> Ranker:
+    """The ranker whose `ranker_arrays` these were."""
+    if method in LINEAR:
+        return FixedWeights(method, arrays[method])
+    if method == "ranknet":
+        return RankNet.restored(arrays["ranknet_inner"], arrays["ranknet_bias"], arrays["ranknet_outer"])
+    if method == "lambdamart":
+        return LambdaMART.restored(arrays["lambdamart_forest"])
+    raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
 
 
 def settings(ranker: Any) -> dict[str, Any]:

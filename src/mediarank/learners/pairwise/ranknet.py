@@ -61,6 +61,13 @@ class RankNet:
     def arrays(self) -> dict[str, Floats]:
         return {"inner": self.inner_, "bias": self.bias_, "outer": self.outer_}
 
+    @classmethod
+    def restored(cls, inner: Floats, bias: Floats, outer: Floats) -> RankNet:
+        """The ranker whose `arrays()` these were."""
+        ranker = cls(hidden=len(bias))
+        ranker.inner_, ranker.bias_, ranker.outer_ = inner, bias, outer
+        return ranker
+
 
 def _gradients(layers: list[Floats], better: Floats, worse: Floats) -> tuple[Floats, Floats, Floats]:
     """Of the mean loss by each layer: back-propagation through both items of every triplet."""

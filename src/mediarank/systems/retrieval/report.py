@@ -23,6 +23,7 @@ def section(
     thumbnail: Thumbnail,
     results: int,
     facts: Mapping[str, Any],
+    figures: Mapping[str, Any],
 ) -> Section:
     return ranking_section(
         "Retrieval",
@@ -34,8 +35,10 @@ def section(
         groups=labels.class_of,
         depth=results,
         intro=[
-            "Each test item is a query against the whole collection; items of its own class are relevant.",
+            f"Each of {len(next(iter(scores.values())))} test items is a query against the whole collection; items of "
+            "its own class are relevant.",
             *([f"The best single similarity, best_fea, is {facts['best_fea']}."] if "best_fea" in facts else []),
+            *([facts["warning"]] if "warning" in facts else []),
         ],
     )
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_live import live_ranker
+from made_retrieval import CONFIG, inputs
 
 from mediarank.similarity.shortlist import Shortlist
-from mediarank.systems.retrieval.search import Feedback, LiveRanker
+from mediarank.systems.retrieval.fit import fit
+from mediarank.systems.retrieval.live import Feedback, LiveRanker
+from mediarank.systems.retrieval.model import Model
 from mediarank.types import ConfigError, DataError
 
 
@@ -75,21 +80,21 @@ def test_a_query_from_outside_needs_its_vectors_only() -> None:
     vectors = tuple(vector + 0.01 for vector in live.vectors("i004"))
     assert live.search(vectors, 1)[0].item == "i004"
     live.learn(Feedback("holiday.jpg", ("i010",), ("i011",), vectors))
-    assert not np.array_equal(live.ranking_weights, live.weights)
+    assert not np.array_equal(live.ranking_weights, live.start)
 
 
 @pytest.mark.parametrize(
     ("feedback", "message"),
     [
-        (Feedback("i0001", ("i001",), ("i002",)), "i0001: not in the collection. Did you mean i0"),
-        (Feedback("i000", ("i001", "who"), ("i002",)), "who: not in the collection"),
+        (Feedback("i0001", ("i001",), ("i002",)), "i0001: not among the items"),
+        (Feedback("i000", ("i001", "who"), ("i002",)), "who: not among the items"),
     ],
 )
 def test_strangers_are_named_and_nothing_is_learned(feedback: Feedback, message: str) -> None:
     live = live_ranker()
     with pytest.raises(DataError, match=message):
         live.learn(feedback)
-    assert np.array_equal(live.ranking_weights, live.weights)
+    assert np.array_equal(live.ranking_weights, live.start)
 
 
 def test_feedback_is_a_comparison() -> None:
@@ -101,16 +106,32 @@ def test_feedback_is_a_comparison() -> None:
 
 def test_a_shortlist_of_everything_changes_nothing() -> None:
     live = live_ranker()
-    shortlist = Shortlist.build([matrix.values for matrix in live.matrices], dimensions=8, cells=1)
+    shortlist = Shortlist.build(list(live.model.rows), dimensions=8, cells=1)
     vectors = live.vectors("i009")
     assert live.search(vectors, 10, shortlist=shortlist) == live.search(vectors, 10)
 
 
-def test_from_the_model_that_the_pipeline_wrote() -> None:
-    live = live_ranker()
-    matrices = dict(zip(live.features, live.matrices, strict=True))
-    arrays = {"mean": live.scaler.mean, "deviation": live.scaler.deviation, "opar2": live.weights}
-    again = LiveRanker.of_model(matrices, arrays, {"features": ["colour", "shape"]}, "opar2")
-    assert again.fingerprint() == live.fingerprint()
-    with pytest.raises(ConfigError, match="'lambdamart' to search with; it has opar2"):
-        LiveRanker.of_model(matrices, arrays, {"features": ["colour", "shape"]}, "lambdamart")
+def test_a_method_that_is_not_linear_is_searched_with_and_learns_from_feedback() -> None:
+    given = inputs()
+    model = fit(given, replace(CONFIG, methods=("ranknet",), instances=500, serve="ranknet")).model
+    assert isinstance(model, Model)
+    live = LiveRanker(model)
+    query = live.ids[0]
+    scores = model.rank(given.features, [query])[0]
+    hits = live.search(live.vectors(query), 10)
+    assert [hit.item for hit in hits] == [live.ids[k] for k in np.argsort(-scores, kind="stable")[:10]]
+    table = live.explain(live.vectors(query), hits[3].item)
+    assert table["contribution"].sum() == pytest.approx(hits[3].score, abs=1e-4)
+    last, first = hits[9].item, hits[1].item
+    before = live.search(live.vectors(query), 80)
+    live.learn(Feedback(query, (last,), (first,)))
+    after = {hit.item: hit.score for hit in live.search(live.vectors(query), 80)}
+    then = {hit.item: hit.score for hit in before}
+    assert after[last] - after[first] > then[last] - then[first]
+    live.forget()
+    assert live.search(live.vectors(query), 80) == before
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(ConfigError, match="lambdamart"):
+        LiveRanker(live_ranker().model, "lambdamart")

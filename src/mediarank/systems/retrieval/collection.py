@@ -1,0 +1,96 @@
+"""A collection as φ sees it: the items that have every feature type, their classes, and φ between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mediarank.learners.pairwise.phi_rankers import Validation
+from mediarank.learners.pairwise.triplets import DrawnPairs, Triplets
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types
+from mediarank.similarity.scaling import PhiScaler
+from mediarank.systems.contract import Inputs
+from mediarank.types import FeatureMatrix, Floats, NotApplicable
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The items that can be searched.
+
+    items : those that have all feature types, sorted
+    classes : item -> class, for those that have one
+    rows : one matrix per feature type, its rows in the order of `items`
+    """
+
+    items: tuple[str, ...]
+    classes: Mapping[str, str]
+    rows: tuple[Floats, ...]
+
+    @classmethod
+    def of(cls, inputs: Inputs, features: Sequence[str]) -> Collection:
+        matrices = [inputs.feature(name) for name in features]
+        items = sorted(set.intersection(*(set(matrix.ids.tolist()) for matrix in matrices)))
+        if not items:
+            raise NotApplicable(f"retrieval needs items with all of its feature types ({', '.join(features)}).")
+        classes = inputs.labels.class_of
+        known = {item: classes[item] for item in items if item in classes}
+        return cls(tuple(items), known, tuple(matrix.rows(items) for matrix in matrices))
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        return {item: k for k, item in enumerate(self.items)}
+
+    @cached_property
+    def labelled(self) -> list[str]:
+        """The items that have a class."""
+        return [item for item in self.items if item in self.classes]
+
+    def restricted_to(self, items: Sequence[str]) -> Collection:
+        order = [self.position[item] for item in items]
+        classes = {item: self.classes[item] for item in items if item in self.classes}
+        return Collection(tuple(items), classes, tuple(rows[order] for rows in self.rows))
+
+    def query(self, item: str) -> list[Floats]:
+        """The item's vectors, one per feature type."""
+        return [rows[self.position[item]] for rows in self.rows]
+
+    def scaled_phi(self, query: str, scaler: PhiScaler) -> Floats:
+        """Scaled φ of the query and every item, (items, d)."""
+        return scaler.apply(phi_over_types(self.query(query), self.rows))
+
+    def triplets(self, drawn: DrawnPairs, scaler: PhiScaler) -> Triplets:
+        """φ of the drawn pairs, whose positions are of this collection's items."""
+        d = len(SIMILARITIES) * len(self.rows)
+        values = np.empty((len(drawn.query), d), dtype=np.float32)
+        bounds = np.flatnonzero(np.diff(drawn.visit, prepend=-1, append=drawn.visit[-1] + 1))
+        for start, stop in pairwise(bounds.tolist()):
+            query = drawn.query[start]
+            pairs = drawn.item[start:stop]
+            phi = phi_over_types([rows[query] for rows in self.rows], [rows[pairs] for rows in self.rows])
+            values[start:stop] = scaler.apply(phi)
+        return Triplets(values, drawn.visit, drawn.relevant, drawn.better, drawn.worse)
+
+    def validation(self, queries: Sequence[str], scaler: PhiScaler) -> Validation:
+        """φ of the queries, which are among the items, and every item. All items must have a class."""
+        phi = np.stack([self.scaled_phi(query, scaler) for query in queries])
+        return Validation.of_classes(self.classes, queries, phi)
+
+    def scores(self, queries: Sequence[str], scaler: PhiScaler, rankers: Mapping[str, Any]) -> dict[str, FeatureMatrix]:
+        """method -> queries × items; the query's own column is there, and evaluation leaves it out."""
+        values = {method: np.empty((len(queries), len(self.items)), np.float32) for method in rankers}
+        for k, query in enumerate(queries):
+            phi = self.scaled_phi(query, scaler)
+            for method, ranker in rankers.items():
+                values[method][k] = ranker.predict(phi)
+        ids = np.array(queries, dtype=str)
+        return {method: FeatureMatrix(ids, self.items, matrix) for method, matrix in values.items()}
+
+
+def phi_names(features: Sequence[str]) -> list[str]:
+    """The dimensions of φ, in their order."""
+    return [f"{feature}/{similarity}" for feature in features for similarity in SIMILARITIES]

@@ -1,0 +1,53 @@
+"""Settings of `retrieval`, from params.yaml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from mediarank.learners.pairwise.phi_rankers import RANKERS
+from mediarank.systems.model import Needs
+from mediarank.types import ConfigError
+
+Count = Annotated[int, Field(gt=0)]
+
+
+@dataclass(frozen=True)
+class Config:
+    """How similarity is learned.
+
+    features : the feature types that φ compares; each gives four similarities
+    methods : rankers to fit, see `learners/pairwise/phi_rankers.py`; `uni_con` is always among them
+    serve : the method that answers; by default the one that validated best
+    scaling_pairs : training pairs that scale φ
+    instances : triplets to learn from
+    negatives : irrelevant items drawn per relevant one
+    validation_queries : queries that choose parameters and the served method, at most
+    test_queries : test items that are asked in the evaluation, at most; a sample keeps its cost linear
+    """
+
+    features: tuple[str, ...] = ("lab_thirds", "gist", "hog", "lbp")
+    methods: tuple[str, ...] = ("best_fea", "uni_con", "ranksvm", "opr", "opar1", "opar2", "ogdr", "arow", "scw")
+    serve: str | None = None
+    scaling_pairs: Count = 20_000
+    instances: Count = 50_000
+    negatives: Count = 3
+    validation_queries: Count = 100
+    test_queries: Count = 500
+    seed: int = 7
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        unknown = [method for method in self.methods if method not in RANKERS]
+        if unknown or not self.methods:
+            raise ConfigError(
+                f"systems.retrieval.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(RANKERS)}."
+            )
+        if not self.features:
+            raise ConfigError("systems.retrieval.features: name at least one feature type.")
+
+    def reads(self) -> Needs:
+        """The feature types that the stage reads."""
+        return Needs(self.features)
