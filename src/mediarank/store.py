@@ -200,6 +200,40 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     return _read(path, load)
 
 
+class _Arrays(Mapping[str, np.ndarray[Any, Any]]):
+    """The arrays of an npz file, each read when it is asked for; zip keeps a checksum of each."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with _npz(path) as file:
+            self._names = tuple(file.files)
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        return _read(self._path, lambda path: self._one(path, name))
+
+    def _one(self, path: Path, name: str) -> np.ndarray[Any, Any]:
+        with _npz(path) as file:
+            array: np.ndarray[Any, Any] = file[name]
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def open_arrays(path: Path) -> Mapping[str, np.ndarray[Any, Any]]:
+    """The arrays of an npz file, each read when it is asked for."""
+    return _read(path, _Arrays)
+
+
+def _npz(path: Path) -> Any:
+    return np.load(path, allow_pickle=False)
+
+
 def write_outcome(
     folder: Path,
     arrays: Mapping[str, np.ndarray[Any, Any]],

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from mediarank import store
+from mediarank.asking.items import match_name
+from mediarank.asking.workspace import Workspace
 from mediarank.evaluation.blocks import Gallery, Row, Tile
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.labels import Labels
-from mediarank.ops.models.packing import Served, open_fitted
-from mediarank.systems.events.report import shown_events
-from mediarank.types import DataError, FeatureMatrix
+from mediarank.types import DataError
 
 FINDERS: Final = ("concepts", "events")
 """The systems that are asked, in this order."""
@@ -33,35 +30,68 @@ class Find:
 
 @dataclass(frozen=True)
 class Finds:
-    """What one method of a system found for a name, best first."""
+    """What one method of a system found for a name, best first.
+
+    evaluations, possible : base models evaluated on items, and how many that would be without skipping any
+    """
 
     name: str
     system: str
     method: str
     best: Sequence[Find]
+    evaluations: int
+    possible: int
+
+    @property
+    def work(self) -> str:
+        """How many evaluations were made of how many."""
+        return f"{self.evaluations:,} of {self.possible:,} evaluations ({self.evaluations / max(self.possible, 1):.0%})"
 
 
-def find(data: Path, name: str, count: int, fresh: bool = False, systems: Sequence[str] = FINDERS) -> Finds:
+def find(
+    workspace: Workspace,
+    name: str,
+    count: int,
+    fresh: bool = False,
+    systems: Sequence[str] = FINDERS,
+    method: str | None = None,
+) -> Finds:
     """The items of the collection that show the concept or event best.
 
     fresh : only those without a label of it
     systems : to ask, in this order; the first that knows the name answers
+    method : a fitted one; by default the served one
     """
-    known: set[str] = set()
-    silent: list[str] = []
+    system, chosen = _who_knows(workspace, name, systems)
+    model = workspace.model(system)
+    labelled = labelled_with(workspace.labels, system, chosen)
+    described = {kind: workspace.matrices[kind] for kind in model.needs.features}
+    items = [item for item in model.able(described) if not (fresh and item in labelled)]
+    if not items:
+        return Finds(chosen, system, model.method(method), [], 0, 0)
+    answer = model.ask(described, items, chosen, method)
+    order = np.argsort(-answer.scores, kind="stable")[:count].tolist()
+    best = [Find(items[k], float(answer.scores[k]), items[k] in labelled) for k in order]
+    return Finds(chosen, system, model.method(method), best, answer.evaluations, answer.possible)
+
+
+def _who_knows(workspace: Workspace, name: str, systems: Sequence[str]) -> tuple[str, str]:
+    """The first system that knows the name, and the name as it writes it. A model is opened only if it must be."""
+    known: dict[str, str] = {}
+    reasons = []
     for system in systems:
-        reason = _why_not(data / "systems" / system / "model.json")
-        if reason:
-            silent.append(f"{system} has no model: {reason}")
-            continue
-        served, matrices = open_fitted(data, system)
-        if name in served.names:
-            labelled = _labelled(store.read_labels(data / "manifest/labels"), system, name)
-            return Finds(name, system, served.method, _best(served, matrices, name, labelled, count, fresh))
-        known |= set(served.names)
-    close = get_close_matches(name, sorted(known), n=5, cutoff=0.5) or sorted(known)[:20]
-    hint = f"; there are {len(known)} names, such as {', '.join(close)}" if known else ""
-    raise DataError(" ".join([f"No concept or event is called {name!r}{hint}.", *silent]))
+        reason = workspace.why_not(system)
+        if reason is None:
+            names = workspace.model(system).names
+            if name in names:
+                return system, name
+            known |= {other: known.get(other, system) for other in names}
+        else:
+            reasons.append(f"{system} can't be asked: {reason}")
+    if not known:
+        raise DataError(f"Nothing can be found by name yet. {' '.join(reasons)}")
+    chosen = match_name(name, list(known), "concept or event")
+    return known[chosen], chosen
 
 
 def finds_page(finds: Finds, thumbnail: Callable[[str], bytes | None]) -> str:
@@ -70,35 +100,13 @@ def finds_page(finds: Finds, thumbnail: Callable[[str], bytes | None]) -> str:
         Tile(thumbnail(found.item), f"{found.score:.3f}", rank, "good" if found.labelled else "", title=found.item)
         for rank, found in enumerate(finds.best, start=1)
     ]
-    row = Row(finds.name, tiles, f"{len(tiles)} best, by {finds.method} of {finds.system}")
+    row = Row(finds.name, tiles, f"{len(tiles)} best, by {finds.method} of {finds.system}; {finds.work}")
     return render(Report(f"Find {finds.name}", (), [Section("Results", [Gallery("Best first", [row])])]))
 
 
-def _best(
-    served: Served,
-    matrices: dict[str, FeatureMatrix],
-    name: str,
-    labelled: frozenset[str],
-    count: int,
-    fresh: bool,
-) -> list[Find]:
-    items = [item for item in served.able(matrices) if not (fresh and item in labelled)]
-    if not items:
-        return []
-    scores = served.rank(matrices, items)[:, served.names.index(name)]
-    order = np.argsort(-scores, kind="stable")[:count].tolist()
-    return [Find(items[k], float(scores[k]), items[k] in labelled) for k in order]
-
-
-def _why_not(facts: Path) -> str | None:
-    """Why there is no model, if there is none."""
-    if not facts.exists():
-        return "list it under systems in params.yaml and run dvc repro."
-    skipped: str | None = store.read_json(facts).get("skipped")
-    return skipped
-
-
-def _labelled(labels: Labels, system: str, name: str) -> frozenset[str]:
+def labelled_with(labels: Labels, system: str, name: str) -> frozenset[str]:
+    """The items that a label says show the concept, or the event."""
     if system == "events":
-        return shown_events(labels).get(name, frozenset())
+        table = labels["events"]
+        return frozenset(table.loc[(table["event"] == name) & table["relevant"].astype(bool), "clip"])
     return frozenset(item for concept, item in labels.shown if concept == name)

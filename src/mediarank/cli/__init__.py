@@ -1,4 +1,4 @@
-"""The command line: a command a stage, then what people ask for, a file a subject.
+"""The command line: one command per stage, then what people ask for, one file per subject.
 
 Imports are inside the commands, so that each pays for its own only.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
     attributes,
+    describing,
     events,
     finding,
     operations,

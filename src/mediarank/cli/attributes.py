@@ -8,33 +8,22 @@ from typing import Annotated
 import typer
 
 from mediarank import store
-from mediarank.cli.app import CACHE, DATA, app
+from mediarank.cli.app import app
+from mediarank.cli.opened import Example, Method, asked, thumbnails, workspace, write_page
 
-Image = Annotated[str, typer.Argument(help="an item of the collection, or a picture's file")]
 Attribute = Annotated[str, typer.Option(help="one of those that labels/orderings.csv or labels/pairs.csv name")]
 
 
 @app.command()
-def compare(first: Image, second: Image, attribute: Attribute) -> None:
+def compare(first: Example, second: Example, attribute: Attribute, method: Method = None) -> None:
     """Say which of two pictures shows more of an attribute, and by how much."""
-    from mediarank import config
-    from mediarank.asking.compare import described, judge, open_model
-    from mediarank.asking.search import with_codebooks
-    from mediarank.features.cache import FeatureCache
+    from mediarank.asking.compare import compare as run
 
-    params = config.load()
-    model, matrices = open_model(DATA, attribute)
-    first, second = (name.removeprefix(f"{(DATA / 'raw/media').as_posix()}/") for name in (first, second))
-    features = described(
-        [first, second],
-        matrices,
-        lambda: with_codebooks({n: params.feature_type(n) for n in matrices}, DATA, FeatureCache(CACHE / "features")),
-        params.frames,
-        params.manifest.limits,
-    )
-    answer = judge(model, features, attribute, first, second)
+    space = workspace()
+    one, other = asked(space, [first, second])
+    answer = run(space, attribute, one, other, method)
     print(answer)
-    print(f"margin {abs(answer.margin):.3f} (training asks for 1 between pictures of different {attribute})")
+    print(f"margin {abs(answer.margin):.3f} (training asks for 1 between pictures of different {answer.attribute})")
 
 
 @app.command()
@@ -42,16 +31,14 @@ def sort(
     attribute: Attribute,
     to: Annotated[Path, typer.Option(help="the files to write, with .csv and .html")] = Path("sorted"),
     count: Annotated[int, typer.Option(min=2, help="thumbnails on the page")] = 100,
+    method: Method = None,
 ) -> None:
     """Write the collection in order of an attribute, with a page of thumbnails from weakest to strongest."""
-    from mediarank import config
-    from mediarank.asking.compare import in_order, open_model, order_page
-    from mediarank.stages.report import thumbnails
+    from mediarank.asking.compare import in_order, order_page
 
-    order = in_order(*open_model(DATA, attribute), attribute)
-    table, page = to.with_suffix(".csv"), to.with_suffix(".html")
+    space = workspace()
+    order = in_order(space, attribute, method)
+    table = to.with_suffix(".csv")
     store.write_csv(table, order)
-    side = config.load().report.thumbnail_side
-    thumbnail = thumbnails(store.read_table(DATA / "frames/frames.parquet"), DATA / "frames/media", side)
-    store.write_text(page, order_page(attribute, order, thumbnail, count))
-    print(f"{len(order)} items from weakest to strongest: {table}\nPage: {page}")
+    print(f"{len(order)} items from weakest to strongest: {table}")
+    write_page(to.with_suffix(".html"), order_page(attribute, order, thumbnails(space), count))

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from mediarank import store
 from mediarank.cli.app import DATA, app
+from mediarank.cli.opened import Method, thumbnails, workspace, write_page
 
 
 @app.command()
@@ -19,19 +19,16 @@ def find(
         Literal["concepts", "events"] | None, typer.Option(help="where both know the name; concepts come first")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="leave out what is labelled with it already")] = False,
+    method: Method = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("find.html"),
 ) -> None:
     """Show which items show a concept, or in which clips an event happens, and write a page of thumbnails."""
-    from mediarank import config
     from mediarank.asking.find import FINDERS, finds_page
     from mediarank.asking.find import find as ask
-    from mediarank.stages.report import thumbnails
 
-    finds = ask(DATA, name, count, fresh, (system,) if system else FINDERS)
+    space = workspace()
+    finds = ask(space, name, count, fresh, (system,) if system else FINDERS, method)
     for rank, found in enumerate(finds.best, start=1):
         print(f"{rank:>4}  {found.score:8.3f}  {DATA / 'raw/media' / found.item}{'  (labelled)' * found.labelled}")
-    print(f"By {finds.method} of {finds.system}.")
-    side = config.load().report.thumbnail_side
-    thumbnail = thumbnails(store.read_table(DATA / "frames/frames.parquet"), DATA / "frames/media", side)
-    store.write_text(to, finds_page(finds, thumbnail))
-    print(f"Page: {to}")
+    print(f"By {finds.method} of {finds.system}, {finds.work}.")
+    write_page(to, finds_page(finds, thumbnails(space)))

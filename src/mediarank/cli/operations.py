@@ -10,7 +10,7 @@ import typer
 from mediarank.cli.app import app
 
 if TYPE_CHECKING:
-    from mediarank.ops.models.packing import Preparation
+    from mediarank.asking.describe import Preparation
     from mediarank.ops.models.promotion_config import PromotionConfig
 
 
@@ -57,10 +57,10 @@ def champions() -> None:
     from rich.table import Table
 
     from mediarank.ops.models.model_registry import Registry, model_name
-    from mediarank.ops.models.packing import SERVERS
+    from mediarank.systems.registry import SYSTEMS
 
     registry = Registry(Path.cwd())
-    registered = {system: found for system in SERVERS if (found := registry.versions(system))}
+    registered = {system: found for system in SYSTEMS if (found := registry.versions(system))}
     for system, versions in registered.items():
         view = Table("version", "alias", "method", "dvc.lock", "run", title=model_name(system), title_justify="left")
         for version in versions:
@@ -110,7 +110,6 @@ def serve(
 def _promotion() -> tuple[Preparation, PromotionConfig]:
     """How this version's models are packed, and what they must live up to."""
     from mediarank import config
-    from mediarank.ops.models.packing import Preparation
+    from mediarank.cli.opened import preparation
 
-    params = config.load()
-    return Preparation(params.features, params.frames, params.manifest.limits), params.promotion
+    return preparation(), config.load().promotion

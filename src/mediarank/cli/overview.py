@@ -68,15 +68,20 @@ def show(
     to: Annotated[Path | None, typer.Option(help="where to write the figure; by default beside here, as PNG")] = None,
 ) -> None:
     """Draw what each feature family sees in a file."""
+    import numpy as np
+
     from mediarank import config
+    from mediarank.asking.describe import look
     from mediarank.features.pictures import explain
     from mediarank.media.frames import FramesConfig
-    from mediarank.media.looking import look
+    from mediarank.media.limits import Limits
 
     params = config.load() if config.PARAMS.exists() else None
-    picture, sound = look(file, params.frames if params else FramesConfig(), params.manifest.limits if params else None)
+    frames, limits = (params.frames, params.manifest.limits) if params else (FramesConfig(), Limits())
+    picture, sound = look(file, frames, limits)
     target = to or Path(f"{file.stem}.features.png")
-    explain(picture, sound).savefig(target)
+    grey = np.full((64, 64, 3), 128, np.uint8)  # of a sound, which has no picture
+    explain(grey if picture is None else picture, sound).savefig(target)
     print(target)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import cv2
 import pandas as pd
 from pydantic import Field
 
@@ -16,8 +14,6 @@ from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.labels import Labels
-from mediarank.media.image import Pixels
-from mediarank.media.working import fit_inside, read_picture
 from mediarank.systems.registry import reporting
 from mediarank.types import FeatureMatrix, Manifest, Roles
 
@@ -69,25 +65,6 @@ def _section(
     if not result.scores:
         return Section(name.capitalize(), [Text([f"Not run: {result.facts['skipped']}"])])
     return reporting(name).section(result.scores, result.measured, labels, thumbnail, config.results, result.facts)
-
-
-def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
-    """item -> a small JPEG of its first picture, or None if it has none."""
-    path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
-
-    def thumbnail(item: str) -> bytes | None:
-        if item not in path_of:
-            return None
-        return small_jpeg(read_picture(folder / path_of[item]), side)
-
-    return thumbnail
-
-
-def small_jpeg(picture: Pixels, side: int) -> bytes:
-    _, data = cv2.imencode(
-        ".jpg", cv2.cvtColor(fit_inside(picture, side), cv2.COLOR_RGB2BGR), (cv2.IMWRITE_JPEG_QUALITY, 80)
-    )
-    return bytes(data)
 
 
 def _check(stage: str, found: Mapping[str, Any]) -> Check:

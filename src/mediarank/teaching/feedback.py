@@ -21,8 +21,22 @@ from typing import Any
 import numpy as np
 
 from mediarank import store
+from mediarank.asking.workspace import Workspace
 from mediarank.systems.retrieval.live import Feedback, LiveRanker
+from mediarank.systems.retrieval.model import Model
 from mediarank.types import DataError
+
+
+def open_live(workspace: Workspace, folder: Path, method: str | None = None) -> tuple[LiveRanker, FeedbackStore, int]:
+    """The fitted retrieval model with all feedback learned, its store, and how many events named items that are gone.
+
+    method : a fitted one; by default the served one
+    """
+    model = workspace.model("retrieval")
+    if not isinstance(model, Model):
+        raise DataError("The model of retrieval is of another kind; run `dvc repro`.")
+    live, kept = LiveRanker(model, method), FeedbackStore(folder)
+    return live, kept, kept.restore(live)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""New files under the champion's eyes: described with its codebooks, ranked with its weights, nothing fitted.
+"""New files, ranked by the champions: described with their codebooks, ranked with their weights, nothing fitted.
 
 What is new is what the champion's collection did not hold: another id, or another content under the same id. The
 stages up to `frames` have made its working copies. Scores go to `.mediarank/ingested/<system>`: they are no version of
@@ -16,10 +16,13 @@ import numpy as np
 import pandas as pd
 
 from mediarank import store
+from mediarank.asking.describe import describe_copies
+from mediarank.asking.scores import best
 from mediarank.features.cache import FeatureCache
 from mediarank.ops.models.model_registry import CHAMPION, Registry, Version
-from mediarank.ops.models.packing import SERVERS, Packed, best, unpack
+from mediarank.ops.models.packing import Packed, unpack
 from mediarank.ops.runs.results import INGESTED
+from mediarank.systems.registry import SYSTEMS
 from mediarank.types import FeatureMatrix
 
 BEST: Final = 10
@@ -28,7 +31,7 @@ BEST: Final = 10
 
 @dataclass(frozen=True)
 class Ingested:
-    """New items of one system. scores : a row an item, a column for each that the champion ranks"""
+    """New items of one system. scores : one row per item, one column per name that the champion ranks"""
 
     champion: Version
     scores: FeatureMatrix
@@ -45,7 +48,7 @@ def ingest(root: Path, uri: str | None = None, say: Callable[[str], None] = prin
     root = root.resolve()
     registry = Registry(root, uri)
     found = []
-    for system in SERVERS:
+    for system in SYSTEMS:
         champion = registry.bearing(system, CHAMPION)
         if champion is None:
             say(f"{system}: there is no champion to rank with; mediarank promote makes one.")
@@ -64,10 +67,11 @@ def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
     new = [item for item, sha256 in manifest.itertuples(index=False, name=None) if (item, sha256) not in before]
     tables = (store.read_table(data / f"frames/{name}.parquet") for name in ("frames", "sounds"))
     frames, sounds = (table[table["item_id"].isin(new)].reset_index(drop=True) for table in tables)
-    matrices = packed.describe(frames, sounds, data / "frames/media", FeatureCache(cache))
-    items = packed.served.able(matrices)
-    scores = packed.served.rank(matrices, items).astype(np.float32)
-    return FeatureMatrix(np.array(items, dtype=str), packed.served.names, scores)
+    types = packed.model.needs.features
+    described = describe_copies(packed.workspace, frames, sounds, data / "frames/media", types, FeatureCache(cache))
+    items = packed.model.able(described)
+    scores = packed.model.rank(described, items).astype(np.float32)
+    return FeatureMatrix(np.array(items, dtype=str), packed.model.names, scores)
 
 
 def _write(folder: Path, scores: FeatureMatrix) -> None:

@@ -19,11 +19,11 @@ from typing import Any
 import pandas as pd
 
 from mediarank import store
+from mediarank.asking.describe import Preparation
 from mediarank.evaluation.significance import paired_randomisation
-from mediarank.features.cache import FeatureCache
 from mediarank.ops.models.champion_drift import Movement, movements, version_summary
 from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, Registry, Version
-from mediarank.ops.models.packing import SERVERS, Preparation, pack, server
+from mediarank.ops.models.packing import needs_of, pack
 from mediarank.ops.models.promotion_config import PromotionConfig
 from mediarank.ops.models.trial import TrialFailed, try_out
 from mediarank.ops.runs.results import PROMOTION
@@ -127,27 +127,32 @@ def promote(
 
 def _servable(lock: Lock, systems: Sequence[str], say: Callable[[str], None]) -> list[str]:
     outs = [lock.root / out for out in lock.outs("data/systems")]
-    # A collection may have no labels of the kind that a system needs; then it has fitted nothing, and says why.
-    fitted = [out.name for out in outs if "skipped" not in store.read_json(out / "model.json")]
-    unknown = [name for name in systems if name not in fitted or name not in SERVERS]
+    fitted = []
+    for out in outs:
+        # A collection may lack the labels that a system needs; then it has fitted or measured nothing, and says why.
+        facts = store.read_json(out / "model.json")
+        if "skipped" in facts:
+            continue
+        if (out / "scores" / facts["served"]).is_dir():
+            fitted.append(out.name)
+        else:
+            say(f"{out.name}: nothing was measured, so it can't be compared; it is not promoted.")
+    unknown = [name for name in systems if name not in fitted]
     if unknown:
-        there = ", ".join(name for name in fitted if name in SERVERS) or "none"
-        raise ConfigError(f"{', '.join(unknown)} can't be promoted: fitted here and servable: {there}.")
-    for name in fitted:
-        if name not in SERVERS:
-            say(f"{name}: has no model that can be served; left out.")
-    return [name for name in fitted if name in (systems or SERVERS)]
+        raise ConfigError(
+            f"{', '.join(unknown)} can't be promoted: fitted and measured here are {', '.join(fitted) or 'none'}."
+        )
+    return [name for name in fitted if name in (systems or fitted)]
 
 
 def _register(registry: Registry, lock: Lock, system: str, run: str, preparation: Preparation) -> Version:
     # What is packed must be what the lock says, or the version would bear a wrong name.
     for below in (f"data/systems/{system}", "data/features", "data/manifest", "data/check_features"):
         lock.files(below)
-    cache = FeatureCache(lock.root / ".mediarank/cache/features")
     with tempfile.TemporaryDirectory(dir=state_folder(lock.root)) as folder:
         target = Path(folder) / "packed"
-        packed = pack(lock.root / "data", system, preparation, cache, target)
-        return registry.register(system, target, run, lock.key, packed.served.method, packed.served.features)
+        packed = pack(lock.root / "data", system, preparation, target)
+        return registry.register(system, target, run, lock.key, packed.model.served, packed.model.needs.features)
 
 
 def _decide(
@@ -243,13 +248,11 @@ def champion_drift(
 ) -> tuple[Version, list[Movement]]:
     """A system's champion, and what moved between its version and the one in the workspace."""
     registry = Registry(root, uri)
-    champion, found = registry.bearing(system, CHAMPION), server(system)
-    if champion is None or found is None:
+    champion = registry.bearing(system, CHAMPION)
+    if champion is None:
         raise DataError(f"{system} has no champion to compare with; mediarank promote makes one.")
-    fitted = root / "data/systems" / system
-    facts = store.read_json(fitted / "model.json")
-    method = found.method(store.read_arrays(fitted / "model.npz"), facts)
-    now = version_summary(root / "data", system, method, found.needs(facts))
+    facts = store.read_json(root / "data/systems" / system / "model.json")
+    now = version_summary(root / "data", system, facts["served"], needs_of(system, facts).features)
     return champion, movements(store.read_json(registry.packed(champion) / "summary.json"), now, config)
 
 

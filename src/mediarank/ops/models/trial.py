@@ -56,20 +56,16 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
     began = time.perf_counter()
     loaded = load_model(str(model))
     seconds = time.perf_counter() - began
-    packed = loaded.unwrap_python_model().packed
-    names = packed.served.names
-    # Rows of scores are queries. Where an item is asked and labels are ranked, the stage wrote it the other way round.
-    upright = set(recorded.names) <= set(names)
-    queries, candidates = recorded.ids.tolist(), list(recorded.names)
-    asked, ranked = (queries, candidates) if upright else (candidates, queries)
-    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(names)})
-    found = answers.pivot(index="query", columns="name", values="score").loc[asked, ranked].to_numpy()
-    worst = difference(np.asarray(recorded.values), found if upright else found.T)
+    asked, names = recorded.ids.tolist(), list(recorded.names)
+    everything = loaded.unwrap_python_model().packed.model.names
+    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(everything)})
+    found = answers.pivot(index="query", columns="name", values="score").loc[asked, names].to_numpy()
+    worst = difference(np.asarray(recorded.values), found)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
 
 def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
-    """How far two sets of scores, a row a query, are from ranking alike; 0 if they are the same.
+    """How far two sets of scores, one row per query, are from ranking alike; 0 if they are the same.
 
     The largest difference in standard deviations, or the largest share of a query's pairs that are in another order,
     whichever is less.

@@ -1,0 +1,160 @@
+"""The only way from files to vectors: working copies as `frames` makes them, vectors as `features` makes them.
+
+`Preparation` holds the settings that both stages read from params.yaml. `describe` decodes files in guarded child
+processes, all frames of a clip and its sound included, and gives one matrix per feature type, bit by bit as the
+pipeline would. `compare_with_items` shows that: for files whose content is in the collection, the greatest difference
+to the items' own rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mediarank.asking.workspace import Workspace
+from mediarank.features.base import Extractor, LocalExtractor
+from mediarank.features.cache import FeatureCache
+from mediarank.features.matrix import build
+from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies, tables
+from mediarank.media.guard import Failed, guarded_map
+from mediarank.media.image import Pixels
+from mediarank.media.limits import Limits
+from mediarank.media.probe import probe
+from mediarank.media.working import read_picture, read_sound
+from mediarank.types import DataError, FeatureMatrix, Floats, Roles
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """How an original becomes vectors: the families by feature type, and how working copies are made."""
+
+    families: Mapping[str, Extractor | LocalExtractor]
+    frames: FramesConfig
+    limits: Limits
+
+    def family(self, name: str) -> Extractor | LocalExtractor:
+        if name not in self.families:
+            known = ", ".join(self.families) or "none"
+            raise DataError(f"There are no settings for the feature type {name!r}; params.yaml has: {known}.")
+        return self.families[name]
+
+
+def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[str]) -> dict[str, FeatureMatrix]:
+    """Feature type -> the vectors of files; one row per file, or per frame where the type keeps frames.
+
+    files : the id that a file's rows get -> where the file is
+    A file without the modality of a type, such as a picture for a type of sounds, has no row there.
+    """
+    preparation = workspace.preparation()
+    with _working_copies(files, preparation.frames, preparation.limits) as (made, folder):
+        return describe_copies(workspace, *tables(made), folder, types)
+
+
+def look(path: Path, frames: FramesConfig, limits: Limits) -> tuple[Pixels | None, Floats | None]:
+    """What the pipeline sees of a file: its picture (of a clip, the middle frame) and its sound, if it has them."""
+    with _working_copies({"file": path}, frames, limits) as ((made,), folder):
+        pictures, sound = made.frames, made.sound
+        return (
+            read_picture(folder / pictures[len(pictures) // 2].path) if pictures else None,
+            read_sound(folder / sound.path) if sound else None,
+        )
+
+
+@contextmanager
+def _working_copies(
+    files: Mapping[str, Path], frames: FramesConfig, limits: Limits
+) -> Iterator[tuple[list[WorkingCopies], Path]]:
+    """Working copies of files, by their ids, in a folder that is gone afterwards; decoded in guarded children."""
+    with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
+        work = partial(_copies, target=Path(folder), frames=frames, limits=limits)
+        outcomes = guarded_map(work, list(files.items()), "describe", limits.timeout_seconds)
+        made = []
+        for path, outcome in zip(files.values(), outcomes, strict=True):
+            if isinstance(outcome, Failed):
+                raise DataError(f"{path} can't be used: {outcome.reason}")
+            made.append(outcome)
+        yield made, Path(folder)
+
+
+def describe_copies(
+    workspace: Workspace,
+    frames: pd.DataFrame,
+    sounds: pd.DataFrame,
+    folder: Path,
+    types: Sequence[str],
+    cache: FeatureCache | None = None,
+) -> dict[str, FeatureMatrix]:
+    """The vectors of working copies, with what the stage `features` fitted: nothing is fitted here."""
+    preparation = workspace.preparation()
+    nobody = Roles(pd.DataFrame({"item_id": [], "group_id": [], "role": [], "fold": []}))
+    return {
+        name: build(preparation.family(name), frames, sounds, folder, nobody, cache, workspace.codebook(name))
+        for name in types
+    }
+
+
+@dataclass(frozen=True)
+class Described:
+    """One file and feature type.
+
+    rows, dimensions : how many vectors, and how long
+    digest : of the vectors' bytes
+    item : of the collection that has the same content, if there is one
+    difference : the greatest to the item's own vectors
+    """
+
+    file: str
+    feature: str
+    rows: int
+    dimensions: int
+    digest: str
+    item: str | None = None
+    difference: float | None = None
+
+
+def compare_with_items(workspace: Workspace, paths: Sequence[Path], types: Sequence[str]) -> list[Described]:
+    """Describe files, and compare those whose content is in the collection with the items' own rows."""
+    files = {f"file{k:05d}": path for k, path in enumerate(paths)}
+    for path in paths:
+        if not path.is_file():
+            raise DataError(f"{path} is not a file.")
+    described = describe(workspace, files, types)
+    usable = workspace.manifest.usable
+    items = dict(zip(usable["sha256"], usable["item_id"], strict=True))
+    found = []
+    for name, path in files.items():
+        item = items.get(hashlib.sha256(path.read_bytes()).hexdigest())
+        for kind in types:
+            rows = _rows(described[kind], name)
+            if len(rows):
+                digest = hashlib.sha256(np.ascontiguousarray(rows, "<f4").tobytes()).hexdigest()
+                own = None if item is None else _rows(workspace.matrices[kind], item)
+                difference = None if own is None else _difference(rows, own)
+                found.append(Described(str(path), kind, len(rows), rows.shape[1], digest, item, difference))
+    return found
+
+
+def _rows(matrix: FeatureMatrix, item: str) -> np.ndarray[Any, Any]:
+    """The rows of an item, or of its frames; ids are sorted, and those of frames follow the item's."""
+    if item in matrix:
+        return matrix.rows([item])
+    first, last = np.searchsorted(matrix.ids, [f"{item}#", f"{item}$"])  # "$" is the character after "#"
+    return np.asarray(matrix.values[first:last])
+
+
+def _difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+    return float(np.abs(one - other).max()) if one.shape == other.shape else float("inf")
+
+
+def _copies(job: tuple[str, Path], target: Path, frames: FramesConfig, limits: Limits) -> WorkingCopies:
+    name, source = job
+    return make_working_copies(name, source, probe(source, limits).kind, target, frames, limits)

@@ -1,0 +1,57 @@
+"""What the asking commands share: the workspace, and what a person named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mediarank import store
+from mediarank.cli.app import DATA
+
+if TYPE_CHECKING:
+    from mediarank.asking.describe import Preparation
+    from mediarank.asking.items import Asked
+    from mediarank.asking.workspace import Workspace
+
+Example = Annotated[str, typer.Argument(help="an item of the collection, or a file")]
+Method = Annotated[str | None, typer.Option(help="a fitted method; by default the served one, which validated best")]
+
+
+def workspace() -> Workspace:
+    """The project's data folder, with the settings of params.yaml for describing files."""
+    from mediarank.asking.workspace import Workspace
+
+    return Workspace(DATA, preparation)
+
+
+def asked(space: Workspace, given: Sequence[str]) -> list[Asked]:
+    """Items or files, in whatever way they were written."""
+    from mediarank.asking.items import resolve
+
+    items = frozenset(space.manifest.usable["item_id"])
+    return [resolve(one, items, DATA) for one in given]
+
+
+def thumbnails(space: Workspace) -> Callable[[str], bytes | None]:
+    """Item -> a small picture of it."""
+    from mediarank import config
+    from mediarank.media.thumbnails import thumbnails as made
+
+    return made(space.frames, DATA / "frames/media", config.load().report.thumbnail_side)
+
+
+def write_page(path: Path, text: str) -> None:
+    store.write_text(path, text)
+    print(f"Page: {path}")
+
+
+def preparation() -> Preparation:
+    """How files become vectors, by params.yaml."""
+    from mediarank import config
+    from mediarank.asking.describe import Preparation
+
+    params = config.load()
+    return Preparation(params.features, params.frames, params.manifest.limits)
