@@ -26,7 +26,7 @@ from mediarank.features.mfcc import Mfcc
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.stages.base_models import fit_base_models
-from mediarank.stages.collect import collect
+from mediarank.stages.collect import run as collect
 from mediarank.stages.frames import build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
 from mediarank.stages.splits import Shares, SplitsConfig, assign_roles, usable_items
@@ -69,7 +69,7 @@ def described(collection: CollectionConfig, cache: Path, seed: int = 7) -> Input
 
 def _describe(collection: CollectionConfig, cache: Path, kept: Path, seed: int) -> None:
     """collect, manifest, frames, splits, features and the concept models of images, as the stages do them."""
-    print(collect(collection, kept / "raw"))
+    print(collect(collection, kept))
     media, labels = kept / "raw/media", store.read_labels(kept / "raw/labels")
     manifest, labels, _ = build_manifest(media, labels, ManifestConfig())
     working = kept / "frames"

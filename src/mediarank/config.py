@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mediarank.stages.manifest import ManifestConfig
     from mediarank.stages.report import ReportConfig
     from mediarank.stages.splits import SplitsConfig
+    from mediarank.systems.model import Needs
 
 PARAMS: Final = Path("params.yaml")
 SECTIONS: Final = (
@@ -127,11 +128,25 @@ class Params:
 
     def system(self, name: str) -> Any:
         """The configuration of one system."""
-        from mediarank.systems.registry import SYSTEMS, system
+        from mediarank.systems.registry import SYSTEMS, config_of
 
         if name not in self.systems or name not in SYSTEMS:
             raise ConfigError(f"{self.path}: there is no system {name!r}{_hint(name, [*SYSTEMS])}")
-        return self._checked(f"systems.{name}", system(name).Config, self.values["systems"][name] or {})
+        return self._checked(f"systems.{name}", config_of(name), self.values["systems"][name] or {})
+
+    def reads(self, name: str) -> Needs:
+        """The feature types and base models that a system's stage opens; each must be in this file."""
+        from mediarank.systems.registry import reads
+
+        known = {section: tuple(self.values.get(section) or {}) for section in ("features", "base_models")}
+        needs = reads(self.system(name), known["features"], known["base_models"])
+        for section, wanted in (("features", needs.features), ("base_models", needs.base_models)):
+            for missing in (entry for entry in wanted if entry not in known[section]):
+                raise ConfigError(
+                    f"{self.path}: systems.{name} reads {section}.{missing}, which is not in the file"
+                    f"{_hint(missing, known[section])}"
+                )
+        return needs
 
     @cached_property
     def evaluation(self) -> EvaluationConfig:
@@ -204,7 +219,7 @@ def schema() -> dict[str, Any]:
     """What params.yaml may say: the JSON schema of each section, feature family and system."""
     from mediarank.base_models.svm import SVMConfig
     from mediarank.features.families import EXTRACTORS
-    from mediarank.systems.registry import SYSTEMS, system
+    from mediarank.systems.registry import SYSTEMS, config_of
 
     whole: dict[str, Any] = {}
     for section in SECTIONS:
@@ -213,7 +228,7 @@ def schema() -> dict[str, Any]:
         elif section == "base_models":
             whole[section] = TypeAdapter(SVMConfig).json_schema()
         elif section == "systems":
-            whole[section] = {name: TypeAdapter(system(name).Config).json_schema() for name in SYSTEMS}
+            whole[section] = {name: TypeAdapter(config_of(name)).json_schema() for name in SYSTEMS}
         else:
             whole[section] = TypeAdapter(type(getattr(Params({}), section))).json_schema()
     return whole

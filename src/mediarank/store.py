@@ -239,20 +239,25 @@ def write_outcome(
     arrays: Mapping[str, np.ndarray[Any, Any]],
     facts: Mapping[str, Any],
     scores: Mapping[str, FeatureMatrix],
+    figures: Mapping[str, Any] | None = None,
 ) -> None:
-    """A fitted system: `model.npz`, `model.json` and one matrix a method below `scores/`."""
+    """A fitted system: `model.npz`, `model.json`, one matrix per method in `scores/`, and `figures.json` if given."""
     with atomic_folder(folder) as temporary:
         write_arrays(temporary / "model.npz", arrays)
         write_json(temporary / "model.json", facts)
+        if figures is not None:
+            write_json(temporary / "figures.json", figures)
         for method, matrix in scores.items():
             write_features(temporary / "scores" / method, matrix)
 
 
 def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
-    """method -> scores, of a fitted system, methods in the order of their names; none if it was skipped."""
+    """method -> scores, of a fitted system, in the order of its facts' `methods`; empty if it was skipped."""
     if not (folder / "model.json").exists():
         raise DataError(f"{folder} holds no fitted system; run the stage that writes it first (dvc repro).")
-    methods = sorted(path.name for path in (folder / "scores").glob("*") if path.is_dir())
+    place = {method: k for k, method in enumerate(read_json(folder / "model.json").get("methods", ()))}
+    found = sorted(path.name for path in (folder / "scores").glob("*") if path.is_dir())
+    methods = sorted(found, key=lambda method: place.get(method, len(place)))
     return {method: read_features(folder / "scores" / method) for method in methods}
 
 

@@ -1,60 +1,121 @@
-"""A system that the collection is none for is left out, with its reason, and the line goes on."""
+"""The stages systems, evaluation and report: what they open, what they write, and what a skipped system leaves."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import made_system
 import numpy as np
 import pandas as pd
 import pytest
+from made_system import Config
 
 from mediarank import store
 from mediarank.evaluation.measured import EvaluationConfig
-from mediarank.labels import Labels
-from mediarank.stages import systems
-from mediarank.stages.evaluation import evaluate
-from mediarank.stages.report import ReportConfig, SystemResult, build_report
-from mediarank.stages.systems import run_system
-from mediarank.systems.contract import Inputs, Outcome
-from mediarank.systems.retrieval.fit import RetrievalConfig
-from mediarank.types import MANIFEST_COLUMNS, DataError, FeatureMatrix, Manifest, Roles
-
-ROLES = Roles(pd.DataFrame({"item_id": ["a.jpg"], "group_id": ["a.jpg"], "role": ["base"], "fold": [0]}))
+from mediarank.stages import evaluation, report, systems
+from mediarank.stages.report import ReportConfig
+from mediarank.systems.contract import Inputs
+from mediarank.systems.model import Fitted, Needs, Parts
+from mediarank.systems.registry import model_of, reads
+from mediarank.types import MANIFEST_COLUMNS, DataError, FeatureMatrix, Manifest
 
 
-def matrix() -> FeatureMatrix:
-    return FeatureMatrix(np.array(["a.jpg"]), ("x",), np.ones((1, 1), np.float32))
+@pytest.fixture(autouse=True)
+def made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_system.register(monkeypatch)
 
 
-def test_nothing_to_do_is_said_measured_and_shown(tmp_path: Path) -> None:
-    inputs = Inputs({"x": matrix()}, Labels({}), ROLES)
-    outcome = run_system("retrieval", inputs, RetrievalConfig(features=("x",)))
-    assert not outcome.scores
-    assert "needs items with a class" in outcome.facts["skipped"]
-    store.write_outcome(tmp_path, outcome.arrays, outcome.facts, outcome.scores)
-    measured = evaluate("retrieval", store.read_scores(tmp_path), inputs.labels, EvaluationConfig())
-    assert measured.metrics == {}
-    page = build_report(
-        Manifest(pd.DataFrame(columns=list(MANIFEST_COLUMNS))),
-        inputs.labels,
-        pd.DataFrame(columns=["what", "item_id", "source", "reason"]),
-        ROLES,
-        {},
-        {"retrieval": SystemResult({}, measured, outcome.facts)},
-        lambda item: None,
-        ReportConfig(),
+def files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def write_report_inputs(data: Path) -> None:
+    store.write_manifest(data / "manifest/manifest.parquet", Manifest(pd.DataFrame(columns=list(MANIFEST_COLUMNS))))
+    store.write_csv(
+        data / "frames/quarantine.csv", pd.DataFrame(columns=["what", "item_id", "source", "reason"], dtype=str)
     )
-    assert "Not run: retrieval needs items with a class" in page
+    store.write_table(data / "frames/frames.parquet", pd.DataFrame({"item_id": [], "path": []}, dtype=str))
+    for stage in ("check_manifest", "check_features"):
+        store.write_json(data / stage / "result.json", {"expectations": []})
+
+
+def test_a_fitted_system_is_written_measured_and_shown(tmp_path: Path) -> None:
+    made_system.write_project(tmp_path, ["colour", "shape"], ["shape"])
+    config = Config(features=("colour",), base_models=("shape",))
+    assert "near is served" in systems.run("made", config, Needs(("colour",), ("shape",)), tmp_path)
+    folder = tmp_path / "systems/made"
+    assert [name for name in files(folder) if "/" not in name] == ["figures.json", "model.json", "model.npz"]
+    facts = store.read_json(folder / "model.json")
+    assert facts["methods"] == ["near", "far"]
+    scores = store.read_scores(folder)
+    assert list(scores) == ["near", "far"], "in the order of the facts, not of the alphabet"
+    assert scores["near"].names == ("boat", "tree")
+    assert set(scores["near"].ids) == set(made_system.roles().items("test"))
+
+    model = model_of("made").from_arrays(store.read_arrays(folder / "model.npz"), facts, Parts())
+    described = {"colour": store.read_features(tmp_path / "features/colour")}
+    again = model.rank(described, scores["near"].ids.tolist())
+    np.testing.assert_allclose(again, scores["near"].values, rtol=1e-6)
+
+    assert "2 methods" in evaluation.run("made", EvaluationConfig(), tmp_path)
+    metrics = json.loads((tmp_path / "evaluation/made/metrics.json").read_text())
+    assert metrics == {"near": {"accuracy": 1.0}, "far": {"accuracy": 0.0}}
+
+    write_report_inputs(tmp_path)
+    report.run(["made"], ReportConfig(), tmp_path)
+    page = (tmp_path / "report/report.html").read_text()
+    assert "near is served; methods near, far; opened colour, shape" in page
+
+
+def test_only_what_the_configuration_names_is_opened(tmp_path: Path) -> None:
+    made_system.write_project(tmp_path, ["colour", "shape"], ["shape"])
+    for unnamed in ("features/shape", "base_models/shape"):
+        for path in (tmp_path / unnamed).rglob("*"):
+            if path.is_file():
+                path.write_bytes(b"damaged")
+    inputs = systems.read_inputs(Needs(("colour",)), tmp_path)
+    assert (list(inputs.features), list(inputs.pools), list(inputs.base_scores)) == (["colour"], [], [])
+    with pytest.raises(DataError, match="shape"):
+        systems.read_inputs(Needs(("colour",), ("shape",)), tmp_path)
+
+
+def test_what_a_configuration_reads() -> None:
+    class Own:
+        def reads(self, features: list[str], base_models: list[str]) -> Needs:
+            return Needs((features[-1],))
+
+    class Silent:
+        seed = 7
+
+    known = (["colour", "shape", "sound"], ["colour"])
+    assert reads(Config(features=("shape",), base_models=("colour",)), *known) == Needs(("shape",), ("colour",))
+    assert reads(Config(), *known) == Needs(("colour", "shape", "sound"), ("colour",)), "empty means all"
+    assert reads(Silent(), *known) == Needs(()), "no such field means none"
+    assert reads(Own(), *known) == Needs(("sound",))
+
+
+def test_a_skipped_system_says_why_everywhere(tmp_path: Path) -> None:
+    made_system.write_project(tmp_path, ["colour"], classes=False)
+    assert "needs classes" in systems.run("made", Config(), Needs(("colour",)), tmp_path)
+    folder = tmp_path / "systems/made"
+    assert list(store.read_json(folder / "model.json")) == ["skipped"]
+    assert store.read_scores(folder) == {}
+    assert store.read_json(folder / "figures.json") == {}
+    evaluation.run("made", EvaluationConfig(), tmp_path)
+    assert json.loads((tmp_path / "evaluation/made/metrics.json").read_text()) == {}
+    write_report_inputs(tmp_path)
+    report.run(["made"], ReportConfig(), tmp_path)
+    assert "needs classes" in (tmp_path / "report/report.html").read_text()
 
 
 def test_a_system_that_ranks_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    empty = FeatureMatrix(matrix().ids[:0], ("x",), matrix().values[:0])
+    inputs = Inputs({"colour": made_system.matrix(0)}, made_system.labels(), made_system.roles())
+    empty = FeatureMatrix(np.array([], dtype=str), ("boat",), np.zeros((0, 1), np.float32))
 
-    class Idle:
-        @staticmethod
-        def run(inputs: Inputs, config: object) -> Outcome:
-            return Outcome({}, {}, {"method": empty})
+    def idle(inputs: Inputs, config: Config) -> Fitted:
+        return Fitted(made_system.fit(inputs, config).model, {"near": empty})
 
-    monkeypatch.setattr(systems, "system", lambda name: Idle)
-    with pytest.raises(DataError, match="ranked nothing"):
-        run_system("idle", Inputs({}, Labels({}), ROLES), None)
+    monkeypatch.setattr(systems, "fit_of", lambda name: idle)
+    with pytest.raises(DataError, match="made/near"):
+        systems.fit_system("made", inputs, Config())

@@ -1,17 +1,28 @@
-"""Stage `base_models`: the concept models of one feature type, and how they score every item that has it."""
+"""Stage `base_models`: the concept models of one feature type, and their scores of every item that has it."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
 
+from mediarank import store
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
 from mediarank.labels import Labels
 from mediarank.types import FeatureMatrix, Judgments, NotApplicable, Roles
+
+
+def run(name: str, config: SVMConfig, data: Path) -> str:
+    """Write `base_models/<name>`."""
+    matrix = store.read_features(data / "features" / name)
+    labels, roles = store.read_labels(data / "manifest/labels"), store.read_roles(data / "splits/roles.parquet")
+    arrays, facts, scores = fit_base_models(name, matrix, labels, roles, config)
+    store.write_outcome(data / "base_models" / name, arrays, facts, {"normalised": scores})
+    return f"{name}: {len(scores.names)} models"
 
 
 def fit_base_models(

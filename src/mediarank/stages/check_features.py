@@ -1,12 +1,14 @@
-"""Stage `check_features`: refuse leaking splits and broken features, before anything is fitted to them."""
+"""Stage `check_features`: stop at leaking splits and broken features, before anything is fitted to them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from mediarank import store
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.summary import summarise
 from mediarank.labels import Labels
@@ -15,6 +17,24 @@ from mediarank.ops.checks import CheckResult, FeatureCheckConfig, FeaturesSummar
 from mediarank.types import FeatureMatrix, Manifest, Roles
 
 REQUIRED_ROLES = SplitCheckConfig(required_roles=("base", "test"))
+
+
+def run(
+    families: Mapping[str, Extractor | LocalExtractor], config: FeatureCheckConfig, data: Path, baseline: Path
+) -> str:
+    """Write `check_features/result.json`, and `passed` if all is well; what comes next waits for that file alone."""
+    result = check_features(
+        {name: store.read_features(data / "features" / name) for name in families},
+        families,
+        store.read_table(data / "frames/frames.parquet"),
+        store.read_table(data / "frames/sounds.parquet"),
+        store.read_roles(data / "splits/roles.parquet"),
+        store.read_manifest(data / "manifest/manifest.parquet"),
+        store.read_labels(data / "manifest/labels"),
+        store.read_json(baseline / "check_features.json"),
+        config,
+    )
+    return checks.record(result, data / "check_features")
 
 
 def check_features(
@@ -30,7 +50,7 @@ def check_features(
 ) -> CheckResult:
     """baseline : the result of the version to compare with, or `{}`"""
     expected = {name: expected_rows(family, frames, sounds) for name, family in families.items()}
-    # A family that sees none of this collection (sound, where all is silent) has nothing to be judged by.
+    # A family that finds nothing to look at (sound, in a collection of pictures) is not judged.
     seeing = {name: matrix for name, matrix in matrices.items() if len(matrix) or expected[name]}
     lost = set(manifest.usable["item_id"]) - {*frames["item_id"], *sounds["item_id"]}
     about_splits = checks.check_splits(roles, manifest, labels, REQUIRED_ROLES, lost)

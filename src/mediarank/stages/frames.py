@@ -1,6 +1,6 @@
-"""Stage `frames`: each original decoded once, into working copies that everything later reads.
+"""Stage `frames`: each original is decoded once, into working copies that all later stages read.
 
-An item whose header looked fine may still not decode; it joins the quarantine table here, with the reason.
+An item whose header looked fine may still fail to decode; it is then added to the quarantine table with the reason.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from mediarank import store
 from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed, guarded_map
@@ -22,7 +23,9 @@ CACHE_BYTES = 20 * 1024**3
 
 @dataclass(frozen=True)
 class Frames:
-    """frames, sounds : one row a working copy; failures, notes : item -> why it failed, or what a damaged clip lost"""
+    """frames, sounds : one row per working copy
+    failures, notes : item -> why it failed, or what a damaged clip lost
+    """
 
     frames: pd.DataFrame
     sounds: pd.DataFrame
@@ -30,15 +33,27 @@ class Frames:
     notes: dict[str, str]
 
     def added_to(self, quarantine: pd.DataFrame) -> pd.DataFrame:
-        """The manifest's quarantine table and what failed here."""
+        """The manifest's quarantine table with the items that failed here."""
         rows = [("file", item, item, reason) for item, reason in self.failures.items()]
         return pd.concat([quarantine, pd.DataFrame(rows, columns=quarantine.columns)], ignore_index=True)
+
+
+def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
+    """Write `frames/media` and its tables; returns a line that says how many there are."""
+    manifest = store.read_manifest(data / "manifest/manifest.parquet")
+    quarantine = store.read_quarantine(data / "manifest/quarantine.csv")
+    with store.atomic_folder(data / "frames/media") as target:
+        made = build_frames(manifest, data / "raw/media", target, config, limits, cache / "frames")
+    store.write_table(data / "frames/frames.parquet", made.frames)
+    store.write_table(data / "frames/sounds.parquet", made.sounds)
+    store.write_csv(data / "frames/quarantine.csv", made.added_to(quarantine))
+    return f"{len(made.frames)} pictures and {len(made.sounds)} sounds; {len(made.failures)} more in quarantine"
 
 
 def build_frames(
     manifest: Manifest, media: Path, target: Path, config: FramesConfig, limits: Limits, cache: Path
 ) -> Frames:
-    """Working copies of all usable items below `target`; what was made before comes from `cache`."""
+    """Working copies of all usable items below `target`; those made before come from `cache`."""
     columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
     jobs = [Job(item, media / path, kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
     work = partial(working_copies, target=target, config=config, limits=limits, cache=cache)

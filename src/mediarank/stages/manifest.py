@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 
 import pandas as pd
 
+from mediarank import store
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
 from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, Labels
@@ -35,6 +36,15 @@ class ManifestConfig:
 
     limits: Limits = field(default_factory=Limits)
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+
+def run(config: ManifestConfig, data: Path) -> str:
+    """Write the manifest, the labels of usable items and the quarantine table."""
+    manifest, kept, quarantine = build_manifest(data / "raw/media", store.read_labels(data / "raw/labels"), config)
+    store.write_manifest(data / "manifest/manifest.parquet", manifest)
+    store.write_labels(data / "manifest/labels", kept)
+    store.write_csv(data / "manifest/quarantine.csv", quarantine)
+    return f"{len(manifest.usable)} usable items; {len(quarantine)} rows in quarantine"
 
 
 def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple[Manifest, Labels, pd.DataFrame]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
 
+from mediarank import store
 from mediarank.evaluation.blocks import Text
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.labels import Labels
+from mediarank.media.thumbnails import thumbnails
 from mediarank.systems.registry import reporting
 from mediarank.types import FeatureMatrix, Manifest, Roles
 
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """title : of the page; thumbnail_side : pixels of the longer side; results : pictures a ranked row"""
+    """title : of the page; thumbnail_side : pixels of the longer side; results : pictures per ranked row"""
 
     title: str = "mediarank"
     thumbnail_side: Annotated[int, Field(ge=32, le=640)] = 144
@@ -30,11 +33,37 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class SystemResult:
-    """What a system's stages wrote: how its methods score, how well, and what there is to say of its model."""
+    """What a system's two stages wrote: its scores, how good they are, its model's facts and the paper's figures."""
 
     scores: Mapping[str, FeatureMatrix]
     measured: Measured
     facts: Mapping[str, Any]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, name: str, data: Path) -> SystemResult:
+        folder = data / "systems" / name
+        measured = Measured(*store.read_measured(data / "evaluation" / name))
+        facts, figures = store.read_json(folder / "model.json"), store.read_json(folder / "figures.json")
+        return cls(store.read_scores(folder), measured, facts, figures)
+
+
+def run(systems: Sequence[str], config: ReportConfig, data: Path) -> str:
+    """Write `report/report.html`; returns where it is."""
+    frames = store.read_table(data / "frames/frames.parquet")
+    page = build_report(
+        store.read_manifest(data / "manifest/manifest.parquet"),
+        store.read_labels(data / "manifest/labels"),
+        store.read_quarantine(data / "frames/quarantine.csv"),
+        store.read_roles(data / "splits/roles.parquet"),
+        {stage: store.read_json(data / stage / "result.json") for stage in ("check_manifest", "check_features")},
+        {name: SystemResult.read(name, data) for name in systems},
+        thumbnails(frames, data / "frames/media", config.thumbnail_side),
+        config,
+    )
+    target = data / "report/report.html"
+    store.write_text(target, page)
+    return f"The report is {target}."
 
 
 def build_report(
@@ -63,8 +92,11 @@ def _section(
     name: str, result: SystemResult, labels: Labels, thumbnail: Callable[[str], bytes | None], config: ReportConfig
 ) -> Section:
     if not result.scores:
-        return Section(name.capitalize(), [Text([f"Not run: {result.facts['skipped']}"])])
-    return reporting(name).section(result.scores, result.measured, labels, thumbnail, config.results, result.facts)
+        why = result.facts.get("skipped") or f"Fitted, but not measured. {result.facts.get('warning', '')}"
+        return Section(name.capitalize(), [Text([why])])
+    return reporting(name).section(
+        result.scores, result.measured, labels, thumbnail, config.results, result.facts, result.figures
+    )
 
 
 def _check(stage: str, found: Mapping[str, Any]) -> Check:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import Field
 
+from mediarank import store
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.stratified import GroupTable, Numbers, deal
 from mediarank.labels import Labels
@@ -65,6 +67,16 @@ class SplitsConfig:
     near_duplicate_bits: Annotated[int, Field(ge=0, lt=16)] = 4
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+
+def run(config: SplitsConfig, data: Path) -> str:
+    """Write `splits/roles.parquet`; returns the warnings and how many items each role has."""
+    frames, sounds = (store.read_table(data / "frames" / f"{name}.parquet") for name in ("frames", "sounds"))
+    items = usable_items(store.read_manifest(data / "manifest/manifest.parquet"), frames, sounds)
+    roles, warnings = assign_roles(items, store.read_labels(data / "manifest/labels"), config)
+    store.write_roles(data / "splits/roles.parquet", roles)
+    counts = roles.table["role"].value_counts().to_dict()
+    return "\n".join([*(f"warning: {warning}" for warning in warnings), str(counts)])
 
 
 def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ when it is asked for: reporting and opening a model do without the learners, mos
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final, Protocol
 
@@ -14,7 +14,7 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
-from mediarank.systems.model import Fitted, RankingModel
+from mediarank.systems.model import Fitted, Needs, RankingModel
 from mediarank.types import ConfigError, FeatureMatrix
 
 SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
@@ -44,9 +44,30 @@ class Reporting(Protocol):
         """The system's part of the report."""
 
 
+class Reads(Protocol):
+    """What a `Config` may define to say what its system reads; without it, `reads` looks at two of its fields."""
+
+    def reads(self, features: Sequence[str], base_models: Sequence[str]) -> Needs:
+        """Of the feature types and base models in params.yaml, those that `fit` opens with this configuration."""
+
+
 def config_of(name: str) -> type[Any]:
     found: type[Any] = _part(name, "config").Config
     return found
+
+
+def reads(config: Any, features: Sequence[str], base_models: Sequence[str]) -> Needs:
+    """What a system opens when it is fitted; dvc.yaml lists exactly this, and `Inputs` holds exactly this.
+
+    A configuration without a method `reads` (see `Reads`) names it in `features` and `base_models`, fields or
+    properties, where empty means all that params.yaml has. It reads none of a kind that it has no such name for.
+    """
+    if hasattr(config, "reads"):
+        own: Reads = config
+        return own.reads(features, base_models)
+    named = ((getattr(config, "features", None), features), (getattr(config, "base_models", None), base_models))
+    found, built_on = (() if names is None else tuple(names) or tuple(known) for names, known in named)
+    return Needs(found, built_on)
 
 
 def fit_of(name: str) -> Fit:

@@ -8,7 +8,7 @@ function of tables; importing this package does not import Great Expectations.
 from mediarank.ops.checks.baseline_drift import ManifestSummary, summary_of
 from mediarank.ops.checks.features import FeatureCheckConfig, FeaturesSummary, check_features, summary_of_features
 from mediarank.ops.checks.manifest import ManifestCheckConfig, check_manifest
-from mediarank.ops.checks.result import CheckResult, Outcome
+from mediarank.ops.checks.result import CheckResult, Outcome, record
 from mediarank.ops.checks.splits import SplitCheckConfig, check_splits
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "check_features",
     "check_manifest",
     "check_splits",
+    "record",
     "summary_of",
     "summary_of_features",
 ]

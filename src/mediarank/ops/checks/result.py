@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
+from mediarank import store
 from mediarank.ops.checks.rules import Severity
 from mediarank.types import CheckFailed
 
@@ -107,6 +109,14 @@ class CheckResult:
             "expectations": [outcome.to_json() for outcome in self.outcomes],
             "summary": dict(self.summary),
         }
+
+
+def record(result: CheckResult, folder: Path) -> str:
+    """Write `result.json`, and `passed` unless it failed: later stages wait for that file, not for the details."""
+    store.write_json(folder / "result.json", result.to_json())
+    result.raise_if_failed()
+    store.write_text(folder / "passed", "passed\n")
+    return result.explain() or "all expectations hold"
 
 
 def _plain(value: Any) -> str:
