@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made_pool import collection
 
-from mediarank.base_models.concept import ConceptModels, Questions
+from mediarank.base_models.concept import ConceptModels, Questions, score_concept
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
@@ -21,7 +21,7 @@ def trained() -> tuple[dict[str, SVMPool], dict[str, FeatureMatrix]]:
     return {name: fit_pool(name, matrix, judgments, base, CONFIG) for name, matrix in features.items()}, features
 
 
-def test_machines_are_ordered_by_type_and_bag_and_score_as_their_pools(
+def test_svms_are_ordered_by_type_and_bag_and_score_as_their_pools(
     trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
 ) -> None:
     pools, features = trained
@@ -34,7 +34,10 @@ def test_machines_are_ordered_by_type_and_bag_and_score_as_their_pools(
             for kind in ("colour", "texture")
         ]
     )
-    np.testing.assert_allclose(models.score(features, items), expected, atol=1e-5)
+    np.testing.assert_allclose(score_concept(pools, "fish", features, items), expected, atol=1e-5)
+    some = score_concept(pools, "fish", features, items, wanted=[1, 2])
+    np.testing.assert_allclose(some[:, [1, 2]], expected[:, [1, 2]], atol=1e-5)
+    assert not some[:, [0, 3]].any()
 
 
 def test_questions_reach_only_the_items_asked_about_and_are_counted(
@@ -45,20 +48,20 @@ def test_questions_reach_only_the_items_asked_about_and_are_counted(
     items = [str(i) for i in features["colour"].ids[::-1]]
     ask = Questions(models, features, items)
     answer = ask(2, np.array([5, 0]))
-    np.testing.assert_allclose(answer, models.score(features, [items[5], items[0]])[:, 2], atol=1e-6)
-    assert ask.kernel_evaluations == 2 * int(models.machines[2].support_counts[0]) > 0
+    np.testing.assert_allclose(answer, score_concept(pools, "boat", features, [items[5], items[0]])[:, 2], atol=1e-6)
+    assert ask.kernel_evaluations == 2 * int(models.svms[2].support_counts[0]) > 0
 
 
 def test_costs_are_counted_in_support_vectors(
     trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
 ) -> None:
     models = ConceptModels.of(trained[0], "sky")
-    counts = np.array([machine.support_counts[0] for machine in models.machines])
+    counts = np.array([svm.support_counts[0] for svm in models.svms])
     np.testing.assert_allclose(models.scoring_seconds() / models.scoring_seconds()[0], counts / counts[0])
     assert (models.scoring_seconds() > 0).all()
 
 
-def test_a_concept_without_machines_is_explained(
+def test_a_concept_without_svms_is_explained(
     trained: tuple[dict[str, SVMPool], dict[str, FeatureMatrix]],
 ) -> None:
     with pytest.raises(DataError, match="too few positives"):

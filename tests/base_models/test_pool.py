@@ -135,6 +135,7 @@ def test_arrays_keep_the_pool() -> None:
     pool, matrix = pool_of("rbf")
     again = SVMPool.from_arrays(*pool.to_arrays())
     np.testing.assert_array_equal(again.decisions(matrix.values), pool.decisions(matrix.values))
+    np.testing.assert_array_equal(again.coefficients, pool.coefficients)
     assert again.models == pool.models
     with pytest.raises(DataError, match="lacks gammas"):
         SVMPool.from_arrays({k: v for k, v in pool.to_arrays()[0].items() if k != "gammas"}, pool.to_arrays()[1])
@@ -144,3 +145,24 @@ def test_other_features_are_refused() -> None:
     pool, _ = pool_of("rbf")
     with pytest.raises(DataError, match="trained on 6 features"):
         pool.decisions(np.zeros((2, 5), dtype=np.float32))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "intersection", "linear"])
+def test_a_stored_pool_reads_the_coefficients_of_one_concept(kernel: str) -> None:
+    pool, matrix = pool_of(kernel)
+    arrays, meta = pool.to_arrays()
+    kept = {name: values for name, values in arrays.items() if not name.endswith((".0", ".2"))}
+    with pytest.raises(DataError, match=r"lacks coefficients\.0"):
+        SVMPool.from_arrays(kept, meta)
+
+    class Lazy(dict):  # type: ignore[type-arg]
+        def __getitem__(self, name: str) -> np.ndarray:
+            assert not name.endswith((".0", ".2")), "arrays of other concepts are not read"
+            return dict.__getitem__(self, name)
+
+    part = SVMPool.from_arrays(Lazy(arrays), meta).of("fish")
+    assert part.concepts == ("fish",)
+    whole = pool.of("fish")
+    np.testing.assert_array_equal(part.vectors, whole.vectors)
+    np.testing.assert_array_equal(part.decisions(matrix.values), whole.decisions(matrix.values))
+    assert len(SVMPool.from_arrays(arrays, meta).of("unicorn")) == 0

@@ -24,7 +24,7 @@ from scipy.special import expit, logit
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.clip_rows import ClipRows
 from mediarank.base_models.pool import SVMPool
-from mediarank.base_models.svm import Kernel, SVMConfig, area_under_roc, stratified_folds
+from mediarank.base_models.svm import Kernel, SVMConfig, area_under_roc, grouped_folds
 from mediarank.base_models.training import standardisation
 from mediarank.similarity.kernels import KERNELS
 from mediarank.similarity.tiles import run_all
@@ -171,7 +171,7 @@ class _Machine:
 def _fit(
     gram: Doubles, rows: ClipRows, labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig
 ) -> _Machine:
-    folds, penalties = _folds(labels, group, rng, config), sorted(config.penalties)
+    folds, penalties = grouped_folds(labels, group, config.folds, rng), sorted(config.penalties)
     held_out = np.zeros((len(penalties), len(labels)))
     for fold in folds:
         held = np.isin(rows.clip, fold)
@@ -190,14 +190,6 @@ def _fit(
     if slope <= 0:  # held out, it orders clips backwards: it knows nothing, and says so
         slope, offset = 0.0, float(logit(labels.mean()))
     return _Machine(coefficients, intercept, best, slope, offset)
-
-
-def _folds(labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig) -> list[Integers]:
-    """Clips of each fold, groups whole; where all positives are one group, clip by clip all the same."""
-    shown = np.zeros(int(group.max()) + 1, dtype=bool)
-    np.logical_or.at(shown, group, labels)
-    whole = stratified_folds(shown, config.folds, rng)
-    return [np.flatnonzero(np.isin(group, of_fold)) for of_fold in whole] or stratified_folds(labels, config.folds, rng)
 
 
 def _solve(gram: Doubles, labels: Marks, penalty: float) -> tuple[Doubles, float]:

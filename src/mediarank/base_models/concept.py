@@ -1,13 +1,12 @@
-"""The machines of one concept over all feature types, asked one at a time about a few items.
+"""The SVMs of one concept over all feature types: scored all at once, or one at a time on a few items.
 
-A pool scores everything for everyone; ranking that prunes wants the opposite: one machine, the survivors only. So a
-concept's machines are cut out of the pools, each with its own support vectors, and `Questions` asks them and keeps
-count.
+A pool scores all items with all its SVMs; ranking that prunes needs one SVM on the surviving items. So the SVMs of a
+concept are cut out of the pools, each with its own support vectors, and `Questions` evaluates them and counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,67 +17,87 @@ from mediarank.base_models.pool import SVMPool
 from mediarank.types import DataError, FeatureMatrix, Floats
 
 _SECONDS: Final = 2.5e-11
-"""Of a multiply-add within a large matrix product on one core."""
+"""Seconds of one multiply-add within a large matrix product on one core."""
 _EXPONENTIAL: Final = 70.0
-"""Multiply-adds that take as long as an exponential."""
+"""Multiply-adds that take as long as one exponential."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ConceptModels:
-    """Every machine that knows the concept, types in the order of their names, bags within.
+    """The SVMs of one concept, ordered by feature type, then by bag.
 
     names : `type|bag`
-    types : the feature type of each
-    machines : pools of one machine each
+    types : the feature type of each SVM
+    svms : pools of one SVM each
     """
 
     concept: str
     names: tuple[str, ...]
     types: tuple[str, ...]
-    machines: tuple[SVMPool, ...]
+    svms: tuple[SVMPool, ...]
 
     @classmethod
     def of(cls, pools: Mapping[str, SVMPool], concept: str) -> ConceptModels:
-        found = [(kind, column) for kind in sorted(pools) for column in pools[kind].columns(concept)]
+        parts = {kind: pools[kind].of(concept) for kind in sorted(pools)}
+        found = [(kind, column) for kind, part in parts.items() for column in range(len(part))]
         if not found:
-            raise DataError(f"No pool has a machine for {concept!r}; it had too few positives in the base role.")
+            raise DataError(f"No pool has an SVM for {concept!r}; it had too few positives in the base role.")
         return cls(
             concept,
-            tuple(f"{kind}|{pools[kind].models[column][1]}" for kind, column in found),
+            tuple(f"{kind}|{parts[kind].models[column][1]}" for kind, column in found),
             tuple(kind for kind, _ in found),
-            tuple(pools[kind].only([column]) for kind, column in found),
+            tuple(parts[kind].only([column]) for kind, column in found),
         )
 
     def __len__(self) -> int:
-        return len(self.machines)
+        return len(self.svms)
 
     def scoring_seconds(self) -> npt.NDArray[np.float64]:
-        """What an item costs each machine, about: counted, not timed, so that choices made by it can be repeated."""
-        return np.array([len(m.vectors) * (m.vectors.shape[1] + _EXPONENTIAL) * _SECONDS for m in self.machines])
+        """About how long each SVM takes per item: counted, not timed, so that choices made by it can be repeated."""
+        return np.array([len(m.vectors) * (m.vectors.shape[1] + _EXPONENTIAL) * _SECONDS for m in self.svms])
 
-    def score(self, features: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
-        """(items, machines) normalised scores; for many items of many concepts `SVMPool.score` is quicker."""
-        ask = Questions(self, features, items)
-        everyone = np.arange(len(items))
-        return np.column_stack([ask(model, everyone) for model in range(len(self))])
+
+def score_concept(
+    pools: Mapping[str, SVMPool],
+    concept: str,
+    features: Mapping[str, FeatureMatrix],
+    items: Sequence[str],
+    wanted: Iterable[int] | None = None,
+) -> Floats:
+    """(items, SVMs) normalised scores by the SVMs of one concept, in the order of `ConceptModels`.
+
+    wanted : numbers of the SVMs to evaluate, by default all; columns of the others are 0
+    """
+    parts = [(kind, pools[kind].of(concept)) for kind in sorted(pools)]
+    total = sum(len(part) for _, part in parts)
+    chosen = set(range(total) if wanted is None else wanted)
+    scores = np.zeros((len(items), total), dtype=np.float32)
+    start = 0
+    for kind, part in parts:
+        columns = [column for column in range(len(part)) if start + column in chosen]
+        if columns:
+            used = part if len(columns) == len(part) else part.only(columns)
+            scores[:, [start + column for column in columns]] = used.score_rows(
+                features[kind], features[kind].positions(items)
+            )
+        start += len(part)
+    return scores
 
 
 @dataclass
 class Questions:
-    """Asks one machine about some of `items`; what was asked is counted in kernel evaluations."""
+    """Evaluates one SVM on some of `items`, and counts kernel evaluations."""
 
     models: ConceptModels
     features: Mapping[str, FeatureMatrix]
     items: Sequence[str]
     kernel_evaluations: int = field(default=0, init=False)
-    _rows: dict[str, npt.NDArray[np.intp]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._rows = {kind: self.features[kind].positions(self.items) for kind in dict.fromkeys(self.models.types)}
+    _rows: dict[str, npt.NDArray[np.intp]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, model: int, items: npt.NDArray[np.intp]) -> Floats:
-        """Normalised scores of `items`, positions among all items, by machine number `model`."""
-        kind, machine = self.models.types[model], self.models.machines[model]
-        self.kernel_evaluations += len(items) * int(machine.support_counts[0])
-        values = self.features[kind].values[self._rows[kind][items]]
-        return machine.normalised(machine.decisions(values))[:, 0]
+        """Normalised scores of `items`, positions among all items, by SVM number `model`."""
+        kind, svm = self.models.types[model], self.models.svms[model]
+        if kind not in self._rows:
+            self._rows[kind] = self.features[kind].positions(self.items)
+        self.kernel_evaluations += len(items) * int(svm.support_counts[0])
+        return svm.score_rows(self.features[kind], self._rows[kind][items])[:, 0]

@@ -1,9 +1,9 @@
-"""All support vector machines of one feature type, and a quick way to ask them all at once.
+"""All SVMs of one feature type, and a quick way to score items with all of them at once.
 
-Machines of a type share examples, above all the negatives, so each support vector is kept once and the dual
-coefficients are a matrix with a column a machine. Scoring a block of items is then one matrix product for the
-squared distances, one exponential a distinct γ, and one product with the coefficients. `only` cuts out the machines
-of a concept, for ranking that evaluates a model on a few survivors.
+SVMs of one type share examples, above all the negatives, so each support vector is kept once and the dual
+coefficients are a matrix with one column per SVM. Scoring a block of items is then one matrix product for the
+squared distances, one exponential per distinct γ, and one product with the coefficients. `of` cuts out the SVMs of
+one concept. `StoredPool` is a pool on disk: it reads the coefficients of a concept when they are first needed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ BLOCK: Final = 256
 
 @dataclass(frozen=True)
 class SVMPool:
-    """M machines over S support vectors of dimension D.
+    """M SVMs over S support vectors of dimension D.
 
-    kernel : rbf, intersection, or linear, where `vectors` are the machines' own weights and `coefficients` is the
-        identity
-    models : concept and number of the bag of each machine
+    kernel : rbf, intersection, or linear, where `vectors` are the SVMs' weights and `coefficients` is the identity
+    models : concept and number of the bag of each SVM
     mean, scale : (D,) how features are standardised, `(x − mean) · scale`
     vectors : (S, D) standardised support vectors, each once
-    coefficients : (S, M) dual coefficients, 0 where a vector supports another machine only
+    coefficients : (S, M) dual coefficients, 0 where a vector does not support the SVM
     intercepts, gammas : (M,)
     low, high : (M,) the range of decisions over the base role, which becomes [−1, 1]
     slopes, offsets : (M,) Platt's sigmoid
@@ -62,38 +61,42 @@ class SVMPool:
         return tuple(dict.fromkeys(concept for concept, _ in self.models))
 
     def columns(self, concept: str) -> list[int]:
-        """The machines of a concept, by number of the bag."""
+        """The SVMs of a concept, by number of the bag."""
         return [column for column, (name, _) in enumerate(self.models) if name == concept]
+
+    def of(self, concept: str) -> SVMPool:
+        """A pool of the SVMs of one concept; empty if it has none."""
+        return self.only(self.columns(concept))
 
     @cached_property
     def support_counts(self) -> npt.NDArray[np.intp]:
-        """Support vectors of each machine: its kernel evaluations an item."""
+        """Support vectors of each SVM: its kernel evaluations per item."""
         if self.kernel == "linear":
             return np.ones(len(self), dtype=np.intp)
         return np.asarray(np.count_nonzero(self.coefficients, axis=0), dtype=np.intp)
 
     def only(self, columns: Sequence[int]) -> SVMPool:
-        """A pool of these machines and what supports them."""
+        """A pool of these SVMs and their support vectors."""
         coefficients = self.coefficients[:, columns]
-        used = coefficients.any(axis=1)
+        used = np.flatnonzero(coefficients.any(axis=1))
+        return self._part(columns, self.vectors[used], coefficients[used])
+
+    def _part(self, columns: Sequence[int], vectors: Floats, coefficients: Floats) -> SVMPool:
         return SVMPool(
             self.kernel,
             tuple(self.models[column] for column in columns),
             self.mean,
             self.scale,
-            self.vectors[used],
-            np.ascontiguousarray(coefficients[used]),
-            *(
-                getattr(self, name)[list(columns)]
-                for name in ("intercepts", "gammas", "low", "high", "slopes", "offsets")
-            ),
+            np.ascontiguousarray(vectors),
+            np.ascontiguousarray(coefficients),
+            *(getattr(self, name)[list(columns)] for name in _PER_MODEL),
         )
 
     def decisions(self, values: Floats) -> Floats:
-        """(n, M) decision values of n rows of features, a block of rows at a time."""
+        """(n, M) decision values of n rows of features, computed in blocks of rows."""
         if values.ndim != 2 or values.shape[1] != len(self.mean):
             raise DataError(
-                f"This pool was trained on {len(self.mean)} features an item, but values have the shape "
+                f"This pool was trained on {len(self.mean)} features per item, but the values have the shape "
                 f"{values.shape}; score with the same feature type and parameters."
             )
         out = np.empty((len(values), len(self)), dtype=np.float32)
@@ -113,8 +116,13 @@ class SVMPool:
         return values
 
     def score(self, matrix: FeatureMatrix, items: Sequence[str]) -> FeatureMatrix:
-        """Normalised scores of `items`, on all cores; a column a machine, named `concept|bag`."""
-        positions = matrix.positions(items)
+        """Normalised scores of `items`, one column per SVM, named `concept|bag`."""
+        scores = self.score_rows(matrix, matrix.positions(items))
+        names = tuple(f"{concept}|{bag}" for concept, bag in self.models)
+        return FeatureMatrix(np.asarray(items, dtype=str), names, scores)
+
+    def score_rows(self, matrix: FeatureMatrix, positions: npt.NDArray[np.intp]) -> Floats:
+        """(positions, M) normalised scores of rows of the matrix, on all cores."""
         scores = np.empty((len(positions), len(self)), dtype=np.float32)
 
         def fill(start: int) -> None:
@@ -122,7 +130,7 @@ class SVMPool:
             scores[block] = self.normalised(self._decide(matrix.values[positions[block]]))
 
         run_all(fill, list(range(0, len(positions), BLOCK)))
-        return FeatureMatrix(np.asarray(items), tuple(f"{concept}|{bag}" for concept, bag in self.models), scores)
+        return scores
 
     def _decide(self, values: Floats) -> Floats:
         if self.kernel == "intersection":
@@ -131,8 +139,8 @@ class SVMPool:
         if self.kernel == "linear":
             return values @ self.vectors.T + self.intercepts
         squares = np.einsum("nd,nd->n", values, values)
-        # ‖v‖² + ‖x‖² − 2 v·x as one product, by two more columns on either side; a row a vector, so that those of a
-        # γ can be taken out in whole rows. Rounding may leave −1e-6 for equal rows, which the exponential forgives.
+        # ‖v‖² + ‖x‖² − 2 v·x as one product, by two more columns on either side; one row per vector, so that those of
+        # one γ are whole rows. Rounding may leave −1e-6 for equal rows, which does not matter to the exponential.
         distances = self._augmented_vectors @ np.column_stack([values, squares, np.ones_like(squares)]).T
         out = np.empty((len(self), len(values)), dtype=np.float32)
         for gamma, columns, rows, coefficients in self._by_gamma:
@@ -147,7 +155,7 @@ class SVMPool:
 
     @cached_property
     def _by_gamma(self) -> list[tuple[np.float32, npt.NDArray[np.intp], npt.NDArray[np.intp] | None, Floats]]:
-        """Each distinct γ with its machines, the vectors that support them (None: all) and their coefficients."""
+        """Each distinct γ with its SVMs, their support vectors (None: all) and their coefficients."""
         groups = []
         for gamma in np.unique(self.gammas):
             columns = np.flatnonzero(self.gammas == gamma)
@@ -157,26 +165,70 @@ class SVMPool:
         return groups
 
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """Arrays for npz and a description for JSON; `from_arrays` takes both back."""
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        """Arrays for npz and a description for JSON; `from_arrays` takes both back.
+
+        Each concept, by its number, has the rows of its support vectors and its coefficients as arrays of its own.
+        """
+        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(self, name) for name in _SHARED}
+        for number, concept in enumerate(self.concepts):
+            coefficients = self.coefficients[:, self.columns(concept)]
+            rows = np.flatnonzero(coefficients.any(axis=1))
+            arrays |= {f"rows.{number}": rows.astype(np.int32), f"coefficients.{number}": coefficients[rows]}
         return arrays, {"kernel": self.kernel, "models": [list(model) for model in self.models]}
 
     @classmethod
+    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> SVMPool:
+        """The pool again. The arrays of a concept are read when first needed."""
+        return StoredPool(arrays, meta)
+
+    @classmethod
     def empty(cls, dimensions: int) -> SVMPool:
-        """No machine at all: what a collection without concepts has."""
+        """A pool without SVMs, for a collection without concepts."""
         columns, none = np.zeros(dimensions, np.float32), np.zeros(0, np.float32)
         vectors, coefficients = np.zeros((0, dimensions), np.float32), np.zeros((0, 0), np.float32)
         return cls("rbf", (), columns, columns, vectors, coefficients, none, none, none, none, none, none)
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> SVMPool:
-        missing = [name for name in _ARRAYS if name not in arrays]
-        if missing:
-            raise DataError(f"A pool's archive lacks {', '.join(missing)}; delete it and train the pool again.")
+
+_PER_MODEL: Final = ("intercepts", "gammas", "low", "high", "slopes", "offsets")
+_SHARED: Final = ("mean", "scale", "vectors", *_PER_MODEL)
+
+
+class StoredPool(SVMPool):
+    """A pool as `to_arrays` wrote it. `of` reads the arrays of one concept; everything else reads all of them.
+
+    arrays : a mapping that may read each array when it is asked for
+    """
+
+    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> None:
         models = tuple((str(concept), int(bag)) for concept, bag in meta["models"])
-        return cls(meta["kernel"], models, **{name: arrays[name] for name in _ARRAYS})
+        concepts = range(len(dict.fromkeys(concept for concept, _ in models)))
+        needed = [*_SHARED, *(f"{part}.{number}" for number in concepts for part in ("rows", "coefficients"))]
+        missing = sorted(set(needed) - set(arrays))
+        if missing:
+            raise DataError(f"A pool's archive lacks {', '.join(missing[:3])}; delete it and train the pool again.")
+        small = {name: arrays[name] for name in _SHARED if name != "vectors"}
+        for name, value in {"kernel": meta["kernel"], "models": models, "_arrays": arrays, **small}.items():
+            object.__setattr__(self, name, value)
 
+    @cached_property
+    def vectors(self) -> Floats:
+        return np.asarray(self._stored("vectors"))
 
-_ARRAYS: Final = (
-    "mean", "scale", "vectors", "coefficients", "intercepts", "gammas", "low", "high", "slopes", "offsets",
-)  # fmt: skip
+    @cached_property
+    def coefficients(self) -> Floats:
+        full = np.zeros((len(self.vectors), len(self)), dtype=np.float32)
+        for number, concept in enumerate(self.concepts):
+            rows, columns = self._stored(f"rows.{number}"), np.array(self.columns(concept))
+            full[rows[:, None], columns] = self._stored(f"coefficients.{number}")
+        return full
+
+    def of(self, concept: str) -> SVMPool:
+        if concept not in self.concepts:
+            return super().of(concept)
+        number = self.concepts.index(concept)
+        rows, coefficients = (self._stored(f"{part}.{number}") for part in ("rows", "coefficients"))
+        return self._part(self.columns(concept), self.vectors[rows], coefficients)
+
+    def _stored(self, name: str) -> npt.NDArray[Any]:
+        found: npt.NDArray[Any] = self.__dict__["_arrays"][name]
+        return found

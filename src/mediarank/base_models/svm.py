@@ -127,6 +127,19 @@ def stratified_folds(labels: npt.NDArray[np.bool_], folds: int, rng: np.random.G
     return [np.sort(np.concatenate([kind[number::count] for kind in kinds])) for number in range(count)]
 
 
+def grouped_folds(
+    labels: npt.NDArray[np.bool_], groups: npt.NDArray[np.intp], folds: int, rng: np.random.Generator
+) -> list[npt.NDArray[np.intp]]:
+    """The examples of each fold, groups kept together; example by example if all positives are in one group.
+
+    groups : (n,) the group of each example, numbered from 0
+    """
+    shown = np.zeros(int(groups.max()) + 1, dtype=bool)
+    np.logical_or.at(shown, groups, labels)
+    whole = stratified_folds(shown, folds, rng)
+    return [np.flatnonzero(np.isin(groups, of_fold)) for of_fold in whole] or stratified_folds(labels, folds, rng)
+
+
 def area_under_roc(decisions: Doubles, labels: npt.NDArray[np.bool_]) -> float:
     """How often a relevant example beats an irrelevant one; a tie counts half."""
     relevant, other = decisions[labels][:, None], decisions[~labels][None, :]

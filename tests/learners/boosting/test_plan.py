@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediarank.learners.boosting.plan import Plan, walk
+from mediarank.learners.boosting.plan import Plan, pack_plans, unpack_plan, walk
 from mediarank.types import DataError
 
 
@@ -78,17 +78,20 @@ def test_prefixes_and_arrays_keep_the_plan() -> None:
     plan = random_plan(rng, 5, 6, layered=True)
     states = list(walk(plan, lambda m, i: X[i, m], 20))
     np.testing.assert_array_equal(plan.first(3).score(X), states[2].scores)
-    again = Plan.from_arrays(plan.to_arrays())
-    np.testing.assert_array_equal(again.score(X), plan.score(X))
-    assert again.layered
+    plans = [random_plan(rng, 5, 3, layered=False), Plan.of_steps([]), plan]
+    packed = pack_plans(plans)
+    for number, one in enumerate(plans):
+        again = unpack_plan(packed, number)
+        np.testing.assert_array_equal(again.score(X), one.score(X))
+        assert (again.layered, len(again)) == (one.layered, len(one))
     assert plan.distinct_models == list(dict.fromkeys(plan.models.tolist()))
 
 
 def test_a_plan_refuses_arrays_that_do_not_fit() -> None:
     with pytest.raises(DataError, match="do not fit together"):
         Plan(np.zeros(2), np.zeros(1), np.array([0, 1, 1]), np.array([0]), np.array([1.0]))
-    with pytest.raises(DataError, match="lacks starts"):
-        Plan.from_arrays({k: v for k, v in Plan.of_steps([{0: 1.0}]).to_arrays().items() if k != "starts"})
+    with pytest.raises(DataError, match="lacks steps"):
+        unpack_plan({k: v for k, v in pack_plans([Plan.of_steps([{0: 1.0}])]).items() if k != "steps"}, 0)
 
 
 def test_no_items_and_no_steps_are_fine() -> None:

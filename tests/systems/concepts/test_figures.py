@@ -1,13 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from made_concepts import CONFIG, SVM, collection
+from made_concepts import CONFIG, collection, inputs_of
 
 from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
-from mediarank.systems.concepts import fit as concepts
-from mediarank.systems.concepts import model as concepts_model
 from mediarank.systems.concepts.figures import (
     FULL,
     Trace,
@@ -20,6 +20,8 @@ from mediarank.systems.concepts.figures import (
     speed_up,
     trace,
 )
+from mediarank.systems.concepts.fit import fit
+from mediarank.systems.concepts.model import Model
 from mediarank.types import DataError
 
 
@@ -34,16 +36,19 @@ QUICK = [line("boat", [1, 1.5], [0.3, 0.6]), line("fish", [1, 2], [0.1, 0.4])]
 
 def test_a_trace_notes_what_the_walk_did() -> None:
     features, judgments, roles = collection()
-    model = concepts.fit(features, judgments, roles, CONFIG, SVM)
+    given = inputs_of(features, judgments, roles)
+    model = fit(given, replace(CONFIG, methods=("forward_cascade",))).model
+    assert isinstance(model, Model)
     items = sorted(roles.items("test"))
     relevant = judgments.grades("boat", items) > 0
-    models = ConceptModels.of(model.pools, "boat")
+    models = ConceptModels.of(given.pools, "boat")
     plan = model.plans["forward_cascade"]["boat"]
     found = trace(plan, models, features, items, relevant, depths=(10, FULL), repeats=2)
-    final, ask = concepts_model.rank_one(model, "forward_cascade", "boat", features, items)
-    assert found.precision[FULL][-1] == pytest.approx(average_precision(relevant, final))
-    assert found.precision[10][-1] == pytest.approx(average_precision(relevant, final, k=10))
-    assert found.kernel_evaluations[-1] == pytest.approx(ask.kernel_evaluations / len(items))
+    answer = model.ask(features, items, "boat")
+    assert found.precision[FULL][-1] == pytest.approx(average_precision(relevant, answer.scores))
+    assert found.precision[10][-1] == pytest.approx(average_precision(relevant, answer.scores, k=10))
+    assert found.evaluations[-1] == pytest.approx(answer.evaluations / len(items))
+    assert found.kernel_evaluations[-1] > found.evaluations[-1]
     assert found.evaluations[0] == 1
     assert len(found.seconds) == len(plan)
     assert np.all(np.diff(found.seconds) > 0)

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.base_models.svm import stratified_folds
+from mediarank.base_models.svm import grouped_folds
 from mediarank.evaluation.metrics import average_precision
 from mediarank.fanout import fan_out
 from mediarank.learners.boosting.costs import Costs, relative_costs
@@ -32,11 +32,17 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class Examples:
-    """What a concept's ranker is fitted on: (n, models) scores, (n,) labels and the costs of the models."""
+    """What a concept's ranker is fitted on.
+
+    scores : (n, models); relevant : (n,)
+    costs : of the models, by default all the same
+    groups : (n,) numbers of the groups that are held out together, by default each example alone
+    """
 
     scores: Floats = field(repr=False)
     relevant: npt.NDArray[np.bool_] = field(repr=False)
     costs: Costs | None = field(default=None, repr=False)
+    groups: npt.NDArray[np.intp] | None = field(default=None, repr=False)
 
 
 Fit = Callable[[Examples], Ranker]
@@ -71,7 +77,8 @@ def early_precision(plan: Plan, examples: Examples, budgets: Sequence[float] = (
 def held_out(fit: Fit, examples: Examples, *, worth: Worth = final_precision, folds: int = 3, seed: int = 7) -> float:
     """Mean worth of rankers on folds they did not see; NaN where positives are too few for two folds."""
     values = []
-    for held in stratified_folds(examples.relevant, folds, np.random.default_rng(seed)):
+    groups = np.arange(len(examples.relevant)) if examples.groups is None else examples.groups
+    for held in grouped_folds(examples.relevant, groups, folds, np.random.default_rng(seed)):
         kept = np.setdiff1d(np.arange(len(examples.relevant)), held)
         ranker = fit(_part(examples, kept))
         values.append(worth(ranker.plan_, _part(examples, held)))
@@ -101,4 +108,5 @@ def _held_out_each(fits: Sequence[Fit], worth: Worth, folds: int, seed: int, exa
 
 
 def _part(examples: Examples, rows: npt.NDArray[np.intp]) -> Examples:
-    return Examples(examples.scores[rows], examples.relevant[rows], examples.costs)
+    groups = None if examples.groups is None else examples.groups[rows]
+    return Examples(examples.scores[rows], examples.relevant[rows], examples.costs, groups)

@@ -73,6 +73,11 @@ class Plan:
         return len(self.thresholds)
 
     @property
+    def prunes(self) -> bool:
+        """Whether any step leaves items out."""
+        return bool((self.thresholds > -np.inf).any())
+
+    @property
     def distinct_models(self) -> list[int]:
         """Every model that the plan may evaluate, in the order of its first use."""
         return list(dict.fromkeys(self.models.tolist()))
@@ -96,18 +101,38 @@ class Plan:
             scores = state.scores
         return scores
 
-    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: getattr(self, name) for name in _ARRAYS} | {"layered": np.array(self.layered)}
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Plan:
-        missing = [name for name in (*_ARRAYS, "layered") if name not in arrays]
-        if missing:
-            raise DataError(f"A plan's archive lacks {', '.join(missing)}; delete it and fit the ranker again.")
-        return cls(**{name: arrays[name] for name in _ARRAYS}, layered=bool(arrays["layered"]))
+def pack_plans(plans: Sequence[Plan]) -> dict[str, npt.NDArray[Any]]:
+    """Plans as a few arrays, one after another; `unpack_plan` takes one of them out."""
+    joined = {name: [getattr(plan, name) for plan in plans] for name in ("thresholds", "offsets", "models", "weights")}
+    return {
+        **{name: np.concatenate(values) if values else np.zeros(0) for name, values in joined.items()},
+        "counts": np.concatenate([np.zeros(0, np.intp), *(np.diff(plan.starts) for plan in plans)]),
+        "steps": np.array([len(plan) for plan in plans], dtype=np.intp),
+        "layered": np.array([plan.layered for plan in plans], dtype=bool),
+    }
 
 
-_ARRAYS: Final = ("thresholds", "offsets", "starts", "models", "weights")
+def unpack_plan(arrays: Mapping[str, npt.NDArray[Any]], number: int) -> Plan:
+    """The plan with this number of those that `pack_plans` was given."""
+    missing = sorted(set(_PACKED) - set(arrays))
+    if missing:
+        raise DataError(f"An archive of plans lacks {', '.join(missing)}; delete it and fit the rankers again.")
+    ends = np.cumsum(arrays["steps"])
+    steps = slice(int(ends[number] - arrays["steps"][number]), int(ends[number]))
+    starts = np.concatenate([[0], np.cumsum(arrays["counts"])]).astype(np.intp)[steps.start : steps.stop + 1]
+    entries = slice(int(starts[0]), int(starts[-1]))
+    return Plan(
+        arrays["thresholds"][steps],
+        arrays["offsets"][steps],
+        starts - starts[0],
+        arrays["models"][entries],
+        arrays["weights"][entries],
+        bool(arrays["layered"][number]),
+    )
+
+
+_PACKED: Final = ("thresholds", "offsets", "models", "weights", "counts", "steps", "layered")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """The figures of paper 000 as tables: what a ranking is worth while it is being made.
 
-`trace` carries a plan out with real machines and notes time, work and average precision after every step;
-`trace_scored` does so with scores that are known, without times, which is what the pipeline keeps. From traces come
-figure 6 (MAP against time at several depths), 7 (concepts at a time), 8 (curves of single concepts) and 9 (regularisers
-and λ), and the two numbers that sum a pair of curves up: `speed_up` and `gain_at`.
+`trace` carries a plan out with real SVMs and records time, work and average precision after every step;
+`trace_scored` does so with known scores and without times, which is what the pipeline keeps. From traces come figure 6
+(MAP against time at several depths), 7 (concepts at equal time), 8 (curves of single concepts) and 9 (regularisers and
+λ), and two numbers that summarise a pair of curves: `speed_up` and `gain_at`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pandas as pd
 from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.boosting.plan import Plan, walk
-from mediarank.systems.concepts.model import ConceptsModel, concept_scores
+from mediarank.systems.concepts.model import Model, concept_scores
 from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments
 
 Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
@@ -36,8 +36,8 @@ SKIPPING: Final = ("rankboost", "imbalanced_rankboost", "boosted_cascade", "stac
 class Trace:
     """A concept's ranking, step by step; all arrays are (steps,) and costs are sums so far.
 
-    seconds : of wall time for all items; NaN where nothing was timed
-    evaluations, kernel_evaluations : machines asked, and kernels computed for that, an item
+    seconds : wall time for all items; NaN where nothing was timed
+    evaluations, kernel_evaluations : SVMs evaluated, and kernels computed for that, per item
     precision : depth -> average precision there
     """
 
@@ -63,7 +63,7 @@ def trace(
     depths: Sequence[int] = DEPTHS,
     repeats: int = 3,
 ) -> Trace:
-    """Rank `items`, in the order of their ids, and watch. A step's time is its least over the repeats."""
+    """Rank `items`, sorted by id, step by step. The time of a step is its shortest over the repeats."""
     times = np.full((repeats, len(plan)), np.inf)
     for repeat in range(repeats):
         ask = Questions(models, features, items)
@@ -90,9 +90,9 @@ def trace_scored(
     depths: Sequence[int] = DEPTHS,
     points: int = 30,
 ) -> Trace:
-    """The same from (items, machines) known scores: work is counted as if they were not known, and nothing timed.
+    """The same from known scores (items, SVMs): work is counted as if they were not known, and nothing is timed.
 
-    points : steps that are looked at, the first ones closer together
+    points : how many steps are recorded, the first ones closer together
     """
     states = list(walk(plan, lambda model, items: scores[items, model], len(scores)))
     states = [states[step - 1] for step in np.unique(np.geomspace(1, len(states), points).astype(int))]
@@ -105,7 +105,7 @@ def trace_scored(
 def mean_curve(traces: Sequence[Trace], axis: Axis, depth: int) -> tuple[Doubles, Doubles]:
     """Budgets at which something changes, and the mean over concepts of the average precision at each."""
     if not traces:
-        raise DataError("There is no trace to draw a curve of.")
+        raise DataError("There are no traces to draw a curve of.")
     budgets = np.unique(np.concatenate([getattr(t, axis) for t in traces]))
     return budgets, np.mean([t.at(axis, budgets, depth) for t in traces], axis=0)
 
@@ -130,7 +130,7 @@ def gain_at(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, dept
 
 
 def figure6(traces: Mapping[str, Sequence[Trace]], axis: Axis = "seconds", points: int = 200) -> pd.DataFrame:
-    """MAP against ranking time, a curve a method and depth: method, depth, the axis, map."""
+    """MAP against ranking time, one curve per method and depth: method, depth, the axis, map."""
     tables = []
     for method, of_method in traces.items():
         for depth in of_method[0].precision:
@@ -143,7 +143,7 @@ def figure6(traces: Mapping[str, Sequence[Trace]], axis: Axis = "seconds", point
 def figure7(
     traces: Mapping[str, Sequence[Trace]], budget: float, axis: Axis = "seconds", depth: int = FULL
 ) -> pd.DataFrame:
-    """Average precision of every concept when a budget ran out: concept, and a column a method."""
+    """Average precision of every concept when a budget is spent: concept, and one column per method."""
     columns = {
         method: pd.Series({t.concept: float(t.at(axis, np.array([budget]), depth)[0]) for t in of_method})
         for method, of_method in traces.items()
@@ -181,17 +181,17 @@ def figure9(
 
 
 def figure_tables(
-    model: ConceptsModel,
+    model: Model,
     scores: Mapping[str, FeatureMatrix],
     judgments: Judgments,
     grid: Mapping[tuple[str, float], Mapping[str, Plan]],
 ) -> dict[str, dict[str, list[Any]]]:
-    """Figures 6 to 9 by evaluations an item, as columns for JSON. Nothing in them is timed, so they can be repeated.
+    """Figures 6 to 9 by evaluations per item, as columns for JSON. Nothing is timed, so they can be repeated.
 
-    scores : of the machines for the items to rank; grid : plans for figure 9
+    scores : of the SVMs for the items to rank; grid : plans for figure 9
     """
     items = next(iter(scores.values())).ids.tolist()
-    asked = [c for c in model.concepts if 0 < np.count_nonzero(judgments.grades(c, items)) < len(items)]
+    asked = [c for c in model.names if 0 < np.count_nonzero(judgments.grades(c, items)) < len(items)]
     known = {c: (concept_scores(model.pools, scores, c), judgments.grades(c, items) > 0) for c in asked}
 
     def traces(plans: Mapping[str, Plan], depths: Sequence[int] = DEPTHS) -> list[Trace]:

@@ -1,94 +1,38 @@
 """`concepts`: which items show *boat*? (paper 000)
 
-A pool of support vector machines a feature type is trained on balanced bags of the `base` role; for each concept
-every method learns from the `rank` role how to combine the machines; the other roles are ranked. A fitted method is a
-plan (see `learners/boosting/plan.py`), so ranking skips the machines that a pruned item does not need. Around it:
-`concepts_model` (what was fitted, and ranking with it), `concepts_figures` (the paper's figures as tables) and
-`concepts_report` (how well it does, and how that is shown).
+Base models (`base_models/`) are SVMs per feature type and concept, trained on balanced bags of the role `base`. For
+each concept every method learns from the roles `rank` and `valid` how to combine them, and the test items are ranked.
+A fitted method is a plan (`learners/boosting/plan.py`), so ranking skips the SVMs that a pruned item does not need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from typing import Final, get_args
 
 import numpy as np
-from pydantic import Field
 
+from mediarank.base_models.concept import ConceptModels
 from mediarank.base_models.pool import SVMPool
-from mediarank.base_models.svm import SVMConfig
-from mediarank.base_models.training import fit_pool
 from mediarank.fanout import fan_out
 from mediarank.learners.boosting.cascade import BoostedCascade, ForwardCascade, StackedCascade
 from mediarank.learners.boosting.choice import Examples, Ranker, choose, early_precision
+from mediarank.learners.boosting.costs import Costs
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.boosting.plan import Plan
-from mediarank.learners.boosting.rankboost import RankBoost, ScoreRange, Step
+from mediarank.learners.boosting.rankboost import RankBoost
 from mediarank.learners.fusion.stacking import BestSingle, LogisticStacking, MeanFusion, RidgeStacking
+from mediarank.systems.concepts.config import Config
 from mediarank.systems.concepts.figures import figure_tables
-from mediarank.systems.concepts.model import ConceptsModel, rank_examples, rank_scored, score_items
-from mediarank.systems.contract import Inputs, Outcome
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable, Roles
+from mediarank.systems.concepts.model import Model, concept_scores, rank_scored
+from mediarank.systems.contract import Inputs
+from mediarank.systems.model import Fitted, choose_served
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable
 
-__all__ = ["ConceptsConfig", "Config", "fit", "fit_pools", "fit_rankers", "run"]
-
-Share = Annotated[float, Field(gt=0, le=1)]
-NotNegative = Annotated[float, Field(ge=0)]
-Count = Annotated[int, Field(ge=1)]
-Method = Literal[
-    "mean_fusion", "best_single", "ridge_stacking", "logistic_stacking", "rankboost", "imbalanced_rankboost",
-    "boosted_cascade", "stacked_cascade", "forward_cascade",
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ConceptsConfig:
-    """How concepts are learned.
-
-    base_models : feature types whose machines are combined; none means all that there are
-    methods : what to fit; all rank the same machines
-    rounds, score_range, step, regulariser, regularization : of (imbalanced) RankBoost
-    stages, keep, floor : of the cascades
-    strengths : of the ridge in forward_cascade
-    cost_weights : how much a machine's cost counts when forward_cascade chooses one; of several strengths and
-        weights the best are found by cross-validation on the `rank` and `valid` roles
-    lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; none leaves it out
-    """
-
-    base_models: tuple[str, ...] = ()
-    methods: tuple[Method, ...] = (
-        "mean_fusion",
-        "best_single",
-        "logistic_stacking",
-        "rankboost",
-        "imbalanced_rankboost",
-        "forward_cascade",
-    )
-    rounds: Count = 200
-    score_range: ScoreRange = "symmetric"
-    step: Step = "bound"
-    regulariser: Regulariser = "squared"
-    regularization: NotNegative = 0.05
-    stages: Count = 40
-    keep: Share = 0.5
-    floor: Share = 0.1
-    strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
-    cost_weights: tuple[float, ...] = (0.0, 1.0)
-    lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)
-    seed: int = 7
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        if not self.methods or not self.strengths or min(self.strengths) <= 0:
-            raise ValueError("give at least one method, and at least one strength, all above 0")
-        if not self.cost_weights or min(self.cost_weights) < 0:
-            raise ValueError("give at least one cost weight, all from 0 up")
-
-
-METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
+METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
     "mean_fusion": lambda config, e: MeanFusion().fit(e.scores, e.relevant),
     "best_single": lambda config, e: BestSingle().fit(e.scores, e.relevant),
     "ridge_stacking": lambda config, e: RidgeStacking().fit(e.scores, e.relevant),
@@ -112,13 +56,12 @@ METHODS: Final[Mapping[str, Callable[[ConceptsConfig, Examples], Ranker]]] = {
     ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
+CONCEPTS: Final = 30
+"""Cross-validation looks at this many concepts at most, evenly spread over all."""
 
 
-Config = ConceptsConfig
-
-
-def run(inputs: Inputs, config: ConceptsConfig) -> Outcome:
-    """Rankers from how the concept models score the roles `rank` and `valid`; every `test` item is ranked."""
+def fit(inputs: Inputs, config: Config) -> Fitted:
+    """Learn from how the base models score the roles `rank` and `valid`; rank every test item for every concept."""
     pools = _pools(inputs, config)
     items = [item for item in sorted(inputs.labels.looked_at) if all(item in inputs.base_scores[k] for k in pools)]
     judgments = Judgments.from_pairs((pair for pair in inputs.labels.shown if pair[1] in set(items)), items)
@@ -126,18 +69,23 @@ def run(inputs: Inputs, config: ConceptsConfig) -> Outcome:
     if not learning or not test:
         raise NotApplicable("concepts needs labelled items in the roles rank (or valid) and test; there are none.")
     known, found = (_of_items(inputs.base_scores, pools, of_role) for of_role in (learning, test))
-    model = fit_rankers(pools, known, judgments, config)
-    grid = regulariser_plans(rank_examples(pools, known, judgments), config.lambdas)
-    arrays, facts = model.to_arrays()
-    figures = figure_tables(model, found, judgments, grid)
-    return Outcome(arrays, facts | {"figures": figures}, rank_scored(model, found))
+    group_of = dict(zip(inputs.roles.table["item_id"], inputs.roles.table["group_id"], strict=True))
+    examples = rank_examples(pools, known, judgments, groups=group_of)
+    model = fit_rankers(pools, examples, config)
+    grid = regulariser_plans(examples, config.lambdas)
+    return Fitted(model, rank_scored(model, found), figure_tables(model, found, judgments, grid))
 
 
-def _pools(inputs: Inputs, config: ConceptsConfig) -> dict[str, SVMPool]:
+def _pools(inputs: Inputs, config: Config) -> dict[str, SVMPool]:
     kinds = sorted(config.base_models or inputs.pools)
     missing = [kind for kind in kinds if kind not in inputs.pools]
-    if missing or not kinds:
-        raise ConfigError(f"concepts: {', '.join(missing) or 'nothing'} of systems.concepts.base_models is trained.")
+    if missing:
+        raise ConfigError(
+            f"systems.concepts.base_models names {', '.join(missing)}, but there are no base models of that feature "
+            f"type; list it under base_models in params.yaml, or choose of {', '.join(inputs.pools) or 'none'}."
+        )
+    if not kinds:
+        raise ConfigError("concepts combines base models, but none are trained; list some under base_models.")
     pools = {kind: inputs.pools[kind] for kind in kinds}
     if not all(map(len, pools.values())):
         raise NotApplicable("concepts needs concepts, keywords or classes with enough items in the role base.")
@@ -151,44 +99,39 @@ def _of_items(
     return {kind: FeatureMatrix(ids, scores[kind].names, scores[kind].rows(items)) for kind in kinds}
 
 
-def fit(
-    features: Mapping[str, FeatureMatrix],
-    judgments: Judgments,
-    roles: Roles,
-    config: ConceptsConfig,
-    svm: SVMConfig,
-    extraction: Mapping[str, float] | None = None,
-) -> ConceptsModel:
-    """Pools on the `base` role, then rankers on `rank` and `valid`. See `fit_rankers` for `extraction`."""
-    pools = fit_pools(features, judgments, roles, svm)
-    scores = score_items(pools, features, roles.items("rank", "valid"))
-    return fit_rankers(pools, scores, judgments, config, extraction)
-
-
-def fit_pools(
-    features: Mapping[str, FeatureMatrix], judgments: Judgments, roles: Roles, svm: SVMConfig
-) -> dict[str, SVMPool]:
-    """A pool a feature type, trained on the items of the `base` role that have all types."""
-    if not features:
-        raise DataError("concepts needs at least one feature type.")
-    base = [item for item in roles.items("base") if all(item in matrix for matrix in features.values())]
-    return {kind: fit_pool(kind, features[kind], judgments, base, svm) for kind in sorted(features)}
-
-
-def fit_rankers(
+def rank_examples(
     pools: Mapping[str, SVMPool],
     scores: Mapping[str, FeatureMatrix],
     judgments: Judgments,
-    config: ConceptsConfig,
     extraction: Mapping[str, float] | None = None,
-) -> ConceptsModel:
-    """Every method's plan for every concept that has items of both kinds among those scored.
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, Examples]:
+    """By concept, what its rankers learn from; concepts whose items are all relevant or all not are left out.
 
-    scores : of the items of roles `rank` and `valid`
-    extraction : seconds that each feature type takes an item, for methods that weigh costs; by default features are
+    scores : of the items to learn from, by all SVMs of each feature type
+    extraction : seconds per item that each feature type takes, for methods that weigh costs; by default features are
         there already
+    groups : item -> the group that it is held out with
     """
-    examples = rank_examples(pools, scores, judgments, extraction)
+    kinds = sorted(pools)
+    items = scores[kinds[0]].ids.tolist()
+    shared = np.array([(extraction or {}).get(kind, 0.0) for kind in kinds])
+    together = np.unique([(groups or {}).get(item, item) for item in items], return_inverse=True)[1]
+    found = {}
+    for concept in pools[kinds[0]].concepts:
+        relevant = judgments.grades(concept, items) > 0
+        if relevant.any() and not relevant.all():
+            models = ConceptModels.of(pools, concept)
+            group = np.array([kinds.index(kind) for kind in models.types])
+            costs = Costs(models.scoring_seconds(), group, shared)
+            found[concept] = Examples(concept_scores(pools, scores, concept), relevant, costs, together)
+    if not found:
+        raise DataError("No concept has both relevant and other items in the rank role; change the splits.")
+    return found
+
+
+def fit_rankers(pools: Mapping[str, SVMPool], examples: Mapping[str, Examples], config: Config) -> Model:
+    """The plan of every method and concept, and by cross-validation which method is served."""
     config = settle(list(examples.values()), config)
     chosen = {"strength": config.strengths[0], "cost_weight": config.cost_weights[0]}
     fitted = fan_out(partial(_fit_methods, config), list(examples.values()), "rankers of concepts")
@@ -196,7 +139,8 @@ def fit_rankers(
         method: dict(zip(examples, (by_method[method] for by_method in fitted), strict=True))
         for method in config.methods
     }
-    return ConceptsModel(pools, plans, chosen)
+    validation = validate(list(examples.values()), config)
+    return Model(pools, plans, validation, choose_served(validation, config.serve), chosen)
 
 
 def regulariser_plans(
@@ -215,8 +159,8 @@ def regulariser_plans(
     }
 
 
-def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConfig:
-    """The configuration with one strength and one cost weight left, by cross-validation on at most 30 concepts.
+def settle(examples: Sequence[Examples], config: Config) -> Config:
+    """The configuration with one strength and one cost weight left, by cross-validation.
 
     What counts is the precision that small budgets buy (`early_precision`), which is what a cascade is for.
     """
@@ -224,12 +168,21 @@ def settle(examples: Sequence[Examples], config: ConceptsConfig) -> ConceptsConf
         replace(config, strengths=(strength,), cost_weights=(weight,))
         for strength, weight in product(config.strengths, config.cost_weights)
     ]
-    if len(settings) == 1:
+    if len(settings) == 1 or "forward_cascade" not in config.methods:
         return settings[0]
     candidates = {number: partial(METHODS["forward_cascade"], setting) for number, setting in enumerate(settings)}
-    spread = examples[:: -(-len(examples) // 30)]
-    return settings[choose(candidates, spread, worth=early_precision, seed=config.seed)[0]]
+    return settings[choose(candidates, _spread(examples), worth=early_precision, seed=config.seed)[0]]
 
 
-def _fit_methods(config: ConceptsConfig, examples: Examples) -> dict[str, Plan]:
+def validate(examples: Sequence[Examples], config: Config) -> dict[str, float]:
+    """Method -> mean average precision over concepts on held-out folds of the examples, groups kept together."""
+    candidates = {str(method): partial(METHODS[method], config) for method in config.methods}
+    return choose(candidates, _spread(examples), seed=config.seed)[1]
+
+
+def _spread(examples: Sequence[Examples]) -> Sequence[Examples]:
+    return examples[:: -(-len(examples) // CONCEPTS)]
+
+
+def _fit_methods(config: Config, examples: Examples) -> dict[str, Plan]:
     return {method: METHODS[method](config, examples).plan_ for method in config.methods}

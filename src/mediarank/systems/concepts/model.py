@@ -1,125 +1,151 @@
-"""A fitted `concepts` system: pools of machines, a plan a method and concept, and how items are ranked with them."""
+"""A fitted `concepts` system: pools of SVMs, one plan per method and concept, and how items are ranked with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.base_models.concept import ConceptModels, Questions
+from mediarank.base_models.concept import ConceptModels, Questions, score_concept
 from mediarank.base_models.pool import SVMPool
-from mediarank.learners.boosting.choice import Examples
-from mediarank.learners.boosting.costs import Costs
-from mediarank.learners.boosting.plan import Plan, walk
-from mediarank.types import DataError, FeatureMatrix, Floats, Judgments
+from mediarank.learners.boosting.plan import Plan, pack_plans, unpack_plan, walk
+from mediarank.systems.model import Answer, Arrays, Described, Needs, Parts, RankingModel
+from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
+
+SHARE: Final = 0.25
+"""Up to this share of the concepts is scored concept by concept; for more, all SVMs at once are quicker."""
 
 
-@dataclass(frozen=True)
-class ConceptsModel:
-    """pools : by feature type; plans : method -> concept -> what to do; chosen : settings that were chosen"""
+class Model(RankingModel):
+    """pools : by feature type; plans : method -> concept -> what to do; chosen : settings chosen by cross-validation"""
 
-    pools: Mapping[str, SVMPool]
-    plans: Mapping[str, Mapping[str, Plan]]
-    chosen: Mapping[str, float]
+    def __init__(
+        self,
+        pools: Mapping[str, SVMPool],
+        plans: Mapping[str, Mapping[str, Plan]],
+        validation: Mapping[str, float],
+        served: str,
+        chosen: Mapping[str, float],
+    ) -> None:
+        self.pools, self.plans, self.chosen = pools, plans, chosen
+        self.methods = tuple(plans)
+        self.validation, self.served = validation, served
+        self.names = tuple(next(iter(plans.values())))
+        self.needs = Needs(tuple(pools), base_models=tuple(pools))
 
-    @property
-    def concepts(self) -> tuple[str, ...]:
-        return tuple(next(iter(self.plans.values())))
+    def rank(
+        self, described: Described, items: Sequence[str], names: Sequence[str] | None = None, method: str | None = None
+    ) -> Doubles:
+        """Scores (items, concepts), higher fits better; in float64, because cascades put scores close together."""
+        asked = self.names if names is None else tuple(names)
+        plans = self.plans[self.method(method)]
+        out = np.empty((len(items), len(asked)))
+        if len(asked) <= max(1, SHARE * len(self.names)):
+            for column, concept in enumerate(asked):
+                out[:, column] = self.ask(described, items, concept, method).scores
+            return out
+        scores = score_items(self.pools, described, items)
+        for column, concept in enumerate(asked):
+            out[:, column] = self._plan(plans, concept).score(concept_scores(self.pools, scores, concept))
+        return out
 
-    def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-        """The plans as arrays for npz and facts for JSON; pools are kept by the stage that trains them."""
-        arrays: dict[str, npt.NDArray[Any]] = {}
-        facts: dict[str, Any] = {"base_models": list(self.pools), "plans": {}, "chosen": dict(self.chosen)}
+    def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
+        """Scores for one concept; opens and evaluates the SVMs of this concept only.
+
+        Where the method prunes, each SVM is evaluated on the items that are still in; elsewhere the SVMs that the
+        plan uses are evaluated together.
+        """
+        plan = self._plan(self.plans[self.method(method)], name)
+        if not plan.prunes:
+            wanted = plan.distinct_models
+            scores = score_concept(self.pools, name, described, items, wanted)
+            return Answer(plan.score(scores), len(items) * len(wanted), scores.size)
+        models = ConceptModels.of(self.pools, name)
+        evaluate, found, evaluations = Questions(models, described, items), np.zeros(len(items)), 0
+        for state in walk(plan, evaluate, len(items)):
+            found, evaluations = state.scores, state.evaluations
+        return Answer(found, evaluations, len(items) * len(models))
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """The plans; pools are kept by the stage that trains them."""
+        arrays: Arrays = {}
         for method, plans in self.plans.items():
-            facts["plans"][method] = list(plans)
-            for c, plan in enumerate(plans.values()):
-                arrays |= {f"plan.{method}.{c}.{name}": value for name, value in plan.to_arrays().items()}
+            packed = pack_plans([plans[concept] for concept in self.names])
+            arrays |= {f"plan.{method}.{part}": values for part, values in packed.items()}
+        facts = {
+            "methods": list(self.methods),
+            "validation": dict(self.validation),
+            "served": self.served,
+            "concepts": list(self.names),
+            "base_models": list(self.pools),
+            "chosen": dict(self.chosen),
+        }
         return arrays, facts
 
     @classmethod
-    def from_arrays(
-        cls, pools: Mapping[str, SVMPool], arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, Any]
-    ) -> ConceptsModel:
-        plans = {
-            method: {c: Plan.from_arrays(_below(arrays, f"plan.{method}.{n}.")) for n, c in enumerate(concepts)}
-            for method, concepts in facts["plans"].items()
-        }
-        return cls({kind: pools[kind] for kind in facts["base_models"]}, plans, facts["chosen"])
+    def from_arrays(cls, arrays: Mapping[str, Any], facts: Mapping[str, Any], parts: Parts) -> Model:
+        pools = {kind: parts.pools[kind] for kind in facts["base_models"]}
+        plans = {method: StoredPlans(method, facts["concepts"], arrays) for method in facts["methods"]}
+        return cls(pools, plans, facts["validation"], facts["served"], facts["chosen"])
+
+    @classmethod
+    def needs_of(cls, facts: Mapping[str, Any]) -> Needs:
+        kinds = tuple(facts["base_models"])
+        return Needs(kinds, base_models=kinds)
+
+    def _plan(self, plans: Mapping[str, Plan], concept: str) -> Plan:
+        if concept not in self.names:
+            raise DataError(f"There is no model of the concept {concept!r}; there are: {', '.join(self.names[:20])}.")
+        return plans[concept]
+
+
+class StoredPlans(Mapping[str, Plan]):
+    """The plans of one method by concept, read when first asked for."""
+
+    def __init__(self, method: str, concepts: Sequence[str], arrays: Mapping[str, Any]) -> None:
+        self._prefix, self._arrays = f"plan.{method}.", arrays
+        self._number = {concept: number for number, concept in enumerate(concepts)}
+
+    @cached_property
+    def _packed(self) -> dict[str, npt.NDArray[Any]]:
+        names = [name for name in self._arrays if name.startswith(self._prefix)]
+        return {name.removeprefix(self._prefix): self._arrays[name] for name in names}
+
+    def __getitem__(self, concept: str) -> Plan:
+        return unpack_plan(self._packed, self._number[concept])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._number)
+
+    def __len__(self) -> int:
+        return len(self._number)
 
 
 def score_items(
     pools: Mapping[str, SVMPool], features: Mapping[str, FeatureMatrix], items: Sequence[str]
 ) -> dict[str, FeatureMatrix]:
-    """By feature type, the scores of all machines for the items that have all types; a column a concept and bag.
-
-    Written to disk and read back memory-mapped they serve `fit_rankers` and `rank` as well.
-    """
-    described = sorted(item for item in items if all(item in features[kind] for kind in pools))
-    return {kind: pool.score(features[kind], described) for kind, pool in pools.items()}
-
-
-def rank_examples(
-    pools: Mapping[str, SVMPool],
-    scores: Mapping[str, FeatureMatrix],
-    judgments: Judgments,
-    extraction: Mapping[str, float] | None = None,
-) -> dict[str, Examples]:
-    """By concept, what its rankers learn from; concepts whose items are all of one kind are left out."""
-    kinds = sorted(pools)
-    items = scores[kinds[0]].ids.tolist()
-    shared = np.array([(extraction or {}).get(kind, 0.0) for kind in kinds])
-    found = {}
-    for concept in pools[kinds[0]].concepts:
-        relevant = judgments.grades(concept, items) > 0
-        if relevant.any() and not relevant.all():
-            models = ConceptModels.of(pools, concept)
-            group = np.array([kinds.index(kind) for kind in models.types])
-            costs = Costs(models.scoring_seconds(), group, shared)
-            found[concept] = Examples(concept_scores(pools, scores, concept), relevant, costs)
-    if not found:
-        raise DataError("No concept has both relevant and other items in the rank role; change the splits.")
-    return found
+    """By feature type, the scores of all SVMs for the items, which must have all types; one column per SVM."""
+    return {kind: pool.score(features[kind], items) for kind, pool in pools.items()}
 
 
 def concept_scores(pools: Mapping[str, SVMPool], scores: Mapping[str, FeatureMatrix], concept: str) -> Floats:
-    """(items, machines) of one concept, machines in the order of `ConceptModels`."""
+    """(items, SVMs) of one concept, SVMs in the order of `ConceptModels`."""
     return np.hstack([scores[kind].values[:, pools[kind].columns(concept)] for kind in sorted(pools)])
 
 
-def rank(model: ConceptsModel, features: Mapping[str, FeatureMatrix], items: Sequence[str]) -> dict[str, FeatureMatrix]:
-    """Method -> concepts × items. A score is the number of distinct scores below: places, counted from the end.
+def rank_scored(model: Model, scores: Mapping[str, FeatureMatrix]) -> dict[str, FeatureMatrix]:
+    """Method -> items × concepts, from scores of all SVMs.
 
-    All machines score all items in a few large products, which for all concepts at once is cheaper than skipping;
-    for one concept see `rank_one`. Both give the same order.
+    The values put items in the order of `Model.rank`: each is the number of distinct scores below the item's. Scores
+    of a cascade lie so close together that single precision, which is what is stored, would make ties.
     """
-    return rank_scored(model, score_items(model.pools, features, items))
-
-
-def rank_scored(model: ConceptsModel, scores: Mapping[str, FeatureMatrix]) -> dict[str, FeatureMatrix]:
-    """The same, where all machines have scored the items already."""
-    ordered = tuple(next(iter(scores.values())).ids.tolist())
-    values = {method: np.empty((len(model.concepts), len(ordered)), np.float32) for method in model.plans}
-    for row, concept in enumerate(model.concepts):
+    ids = next(iter(scores.values())).ids
+    values = {method: np.empty((len(ids), len(model.names)), np.float32) for method in model.methods}
+    for column, concept in enumerate(model.names):
         X = concept_scores(model.pools, scores, concept)
         for method, plans in model.plans.items():
-            values[method][row] = np.unique(plans[concept].score(X), return_inverse=True)[1]
-    ids = np.array(model.concepts, dtype=str)
-    return {method: FeatureMatrix(ids, ordered, matrix) for method, matrix in values.items()}
-
-
-def rank_one(
-    model: ConceptsModel, method: str, concept: str, features: Mapping[str, FeatureMatrix], items: Sequence[str]
-) -> tuple[npt.NDArray[np.float64], Questions]:
-    """Scores of `items` for one concept, each machine evaluated on the survivors of its step only, and the count."""
-    ask = Questions(ConceptModels.of(model.pools, concept), features, items)
-    scores = np.zeros(len(items))
-    for state in walk(model.plans[method][concept], ask, len(items)):
-        scores = state.scores
-    return scores, ask
-
-
-def _below(arrays: Mapping[str, npt.NDArray[Any]], prefix: str) -> dict[str, npt.NDArray[Any]]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+            values[method][:, column] = np.unique(plans[concept].score(X), return_inverse=True)[1]
+    return {method: FeatureMatrix(ids, model.names, matrix) for method, matrix in values.items()}

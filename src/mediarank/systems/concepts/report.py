@@ -13,11 +13,14 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_ra
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
 from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
+from mediarank.systems.rankings import rankings
 from mediarank.types import FeatureMatrix, Judgments
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
+    """scores : method -> test items × concepts"""
+    by_concept = rankings(scores)
+    return measure_rankings(by_concept, _judgments(by_concept, labels), config)
 
 
 def section(
@@ -27,22 +30,25 @@ def section(
     thumbnail: Thumbnail,
     results: int,
     facts: Mapping[str, Any],
+    figures: Mapping[str, Any],
 ) -> Section:
     """Methods and rankings, then what a ranking is worth by how much work it took (figures 6 to 9 of the paper)."""
+    by_concept = rankings(scores)
     shown = ranking_section(
         "Concepts",
         "Which items show it?",
         measured,
-        scores,
-        _judgments(scores, labels),
+        by_concept,
+        _judgments(by_concept, labels),
         thumbnail,
         depth=results,
         intro=[
-            "Every concept is a query against the test items. Methods combine the same support vector machines; those "
-            "that skip ask fewer of them about items that will rank low."
+            "Every concept is a query against the test items. Methods combine the same SVMs; those that skip evaluate "
+            "fewer of them on items that will rank low.",
+            f"The served method is {facts['served']}.",
         ],
     )
-    tables = {name: pd.DataFrame(columns) for name, columns in facts["figures"].items()}
+    tables = {name: pd.DataFrame(columns) for name, columns in figures.items()}
     best = best_method(measured.summary)
     drawn = []
     if "figure6" in tables:
@@ -58,9 +64,9 @@ def _work(table: pd.DataFrame, depth: int, best: str) -> Figure:
     lines = [
         Line(str(m), t["evaluations"].tolist(), t["map"].tolist()) for m, t in reached.groupby("method", sort=False)
     ]
-    svg = line_figure(lines, "machines asked, an item", f"mAP@{depth}" if depth else "mAP", log_x=True, highlight=best)
+    svg = line_figure(lines, "SVMs evaluated per item", f"mAP@{depth}" if depth else "mAP", log_x=True, highlight=best)
     where = f" of the first {depth}" if depth else ""
-    alt = f"Mean average precision{where} against the number of machines asked about an item, a line a method."
+    alt = f"Mean average precision{where} against the number of SVMs evaluated per item, one line per method."
     return Figure(f"What work buys{where and ','}{where}", svg, alt, "Figure 6 of the paper, by counted work.")
 
 
@@ -69,8 +75,8 @@ def _single(table: pd.DataFrame) -> Figure:
         Line(f"{concept}, {method}", t["evaluations"].tolist(), t["ap"].tolist())
         for (concept, method), t in table.groupby(["concept", "method"], sort=False)
     ]
-    svg = line_figure(lines, "machines asked, an item", "average precision", log_x=True)
-    alt = "Average precision against the number of machines asked, for the concepts that gain and lose most."
+    svg = line_figure(lines, "SVMs evaluated per item", "average precision", log_x=True)
+    alt = "Average precision against the number of SVMs evaluated, for the concepts that gain and lose most."
     return Figure("Single concepts", svg, alt, "Figure 8 of the paper: where skipping gains and loses most.")
 
 
@@ -79,16 +85,16 @@ def _regularisers(table: pd.DataFrame) -> Figure:
         Line(f"{name} {strength:g}", t["evaluations"].tolist(), t["map"].tolist())
         for (name, strength), t in table.groupby(["regulariser", "regularization"], sort=False)
     ]
-    svg = line_figure(lines, "machines asked, an item", "mAP", log_x=True)
-    alt = "Mean average precision of Imbalanced RankBoost against the number of machines asked, by regulariser and λ."
+    svg = line_figure(lines, "SVMs evaluated per item", "mAP", log_x=True)
+    alt = "Mean average precision of Imbalanced RankBoost against the number of SVMs evaluated, by regulariser and λ."
     return Figure("Regularisers of Imbalanced RankBoost", svg, alt, "Figure 9 of the paper.")
 
 
 def _concepts(table: pd.DataFrame) -> Figure:
     values = table.drop(columns="budget").set_index("concept")
     budget = float(table["budget"].iloc[0])
-    alt = f"Average precision of every concept and method after {budget:.1f} machines an item."
-    note = f"Figure 7 of the paper: average precision when {budget:.1f} machines an item have been asked."
+    alt = f"Average precision of every concept and method after {budget:.1f} SVMs per item."
+    note = f"Figure 7 of the paper: average precision when {budget:.1f} SVMs per item have been evaluated."
     return Figure("Concepts at equal work", heat_figure(values), alt, note)
 
 

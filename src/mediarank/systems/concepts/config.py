@@ -1,0 +1,67 @@
+"""The settings of `concepts`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from mediarank.learners.boosting.imbalanced_rankboost import Regulariser
+from mediarank.learners.boosting.rankboost import ScoreRange, Step
+
+Share = Annotated[float, Field(gt=0, le=1)]
+NotNegative = Annotated[float, Field(ge=0)]
+Count = Annotated[int, Field(ge=1)]
+Method = Literal[
+    "mean_fusion", "best_single", "ridge_stacking", "logistic_stacking", "rankboost", "imbalanced_rankboost",
+    "boosted_cascade", "stacked_cascade", "forward_cascade",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Config:
+    """How concepts are learned.
+
+    base_models : feature types whose SVMs are combined; an empty list means all types that have base models
+    methods : the methods to fit; all combine the same SVMs
+    serve : the method that answers; by default the one with the best mean average precision in cross-validation
+    rounds, score_range, step, regulariser, regularization : of RankBoost and Imbalanced RankBoost
+    stages, keep, floor : of the cascades
+    strengths : of the ridge in forward_cascade
+    cost_weights : how much the cost of an SVM counts when forward_cascade chooses one; the best strength and weight
+        are found by cross-validation on the roles `rank` and `valid`
+    lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; an empty list leaves the figure out
+    """
+
+    base_models: tuple[str, ...] = ()
+    methods: tuple[Method, ...] = (
+        "mean_fusion",
+        "best_single",
+        "logistic_stacking",
+        "rankboost",
+        "imbalanced_rankboost",
+        "forward_cascade",
+    )
+    serve: str | None = None
+    rounds: Count = 200
+    score_range: ScoreRange = "symmetric"
+    step: Step = "bound"
+    regulariser: Regulariser = "squared"
+    regularization: NotNegative = 0.05
+    stages: Count = 40
+    keep: Share = 0.5
+    floor: Share = 0.1
+    strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
+    cost_weights: tuple[float, ...] = (0.0, 1.0)
+    lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)
+    seed: int = 7
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        if not self.methods or not self.strengths or min(self.strengths) <= 0:
+            raise ValueError("give at least one method, and at least one strength, all above 0")
+        if not self.cost_weights or min(self.cost_weights) < 0:
+            raise ValueError("give at least one cost weight, none below 0")
+        if self.serve is not None and self.serve not in self.methods:
+            raise ValueError(f"serve names {self.serve!r}, which is not among the methods: {', '.join(self.methods)}")
