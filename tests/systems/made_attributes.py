@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mediarank.labels import Labels
-from mediarank.systems.attributes.fit import (
-    AttributesConfig,
-    KernelChoice,
-)
+from mediarank.systems.attributes.config import Config, KernelChoice
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
@@ -19,7 +16,7 @@ CLASSES = ("sea", "field", "street", "room")
 ORDER = {"open": (4.0, 3.0, 2.0, 1.0), "green": (1.0, 2.0, 1.0, 1.0), "flat": (1.0, 1.0, 1.0, 1.0)}
 
 
-CONFIG = AttributesConfig(
+CONFIG = Config(
     kernels=(KernelChoice("shape"), KernelChoice("colour", "linear")),
     cost=(0.01, 0.1),
     svm_cost=(0.1,),

@@ -1,1 +1,1 @@
-"""`attributes`: which of two shows more of it? (paper 004)"""
+"""`attributes`: which of two items shows more of an attribute? (paper 004)"""

@@ -1,13 +1,12 @@
 """How well attributes are ordered, and how it is shown: `measure` and `section` of the system `attributes`.
 
-A method's scores have a row an attribute and a column an item. The measure is the share of test pairs put in the right
-order: of the pairs that people compared where there are any, else of all pairs of different strength. Where people
-also called pairs equal, the margins are asked whether they are smaller there.
+A method's scores have one row per item and one column per attribute. The measure is the share of test pairs put in the
+right order: of the pairs that people compared where there are any, else of all pairs of different strength. Where
+people also called pairs equal, a second figure says whether margins are smaller there.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,15 +22,16 @@ from mediarank.evaluation.ranking_section import Thumbnail, best_method, methods
 from mediarank.evaluation.report import Fact, Section
 from mediarank.labels import Labels
 from mediarank.learners.pairwise.supervision import Supervision, supervise
+from mediarank.systems.attributes.config import kernel_names
 from mediarank.types import Doubles, FeatureMatrix
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    """Accuracy of each method and attribute; `relevant` counts the items behind it."""
+    """Accuracy of each method and attribute; `relevant` is the number of items behind it."""
     rows = []
     for method, matrix in scores.items():
-        known = supervise(labels, matrix.names)
-        for attribute, values in zip(matrix.ids.tolist(), matrix.values, strict=True):
+        known = supervise(labels, matrix.ids.tolist())
+        for attribute, values in zip(matrix.names, matrix.values.T, strict=True):
             supervision, numbers = known[attribute], values.astype(np.float64)
             accuracy, separation = pairs_in_order(supervision, numbers), equal_separation(supervision, numbers)
             rows.append((method, attribute, len(numbers), accuracy, separation))
@@ -52,7 +52,7 @@ def pairs_in_order(supervision: Supervision, scores: Doubles) -> float:
 
 
 def equal_separation(supervision: Supervision, scores: Doubles) -> float:
-    """How often an ordered pair has the larger margin of it and an equal pair: 1 is best, ½ is chance, NaN unknown."""
+    """How often an ordered pair has a larger margin than an equal pair: 1 is best, ½ is chance, NaN is unknown."""
     compared, equal = supervision.compared, supervision.called_equal
     ordered = np.abs(scores[compared.stronger] - scores[compared.weaker])
     margins = np.concatenate([ordered, np.abs(scores[equal[:, 0]] - scores[equal[:, 1]])])
@@ -65,9 +65,10 @@ def section(
     labels: Labels,
     thumbnail: Thumbnail,
     results: int,
-    facts: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any],
+    figures: Mapping[str, Any],
 ) -> Section:
-    """Methods, accuracy by attribute, kernel weights (where the model's facts are given), and the items in order."""
+    """Methods, accuracy by attribute, RankMKL's kernel weights, and the items in order."""
     best = best_method(measured.summary, "accuracy")
     ranked = scores[best]
     accuracy = measured.metrics[best]["accuracy"]
@@ -78,7 +79,7 @@ def section(
         methods_table(measured.summary, "accuracy"),
         _by_attribute(measured.per_query),
     ]
-    if facts is not None:
+    if "rankmkl" in facts.get("learned", {}):
         blocks.append(weights_figure(facts))
     blocks.append(in_order(ranked, thumbnail, results))
     return Section(
@@ -88,36 +89,39 @@ def section(
         [
             Fact("best method", best),
             Fact("pairs in order", f"{accuracy:.1%}", "mean over attributes"),
-            Fact("attributes", f"{len(ranked.ids):,}"),
-            Fact("test items", f"{len(ranked.names):,}"),
+            Fact("attributes", f"{len(ranked.names):,}"),
+            Fact("test items", f"{len(ranked.ids):,}"),
+            Fact("served", str(facts.get("served", best)), "the best on held-out pairs, unless params.yaml names one"),
         ],
     )
 
 
 def weights_figure(facts: Mapping[str, Any]) -> Figure:
-    """Which features matter for what: each attribute's kernel weights, as shares."""
+    """Which features matter for which attribute: RankMKL's kernel weights, as shares."""
     weights = pd.DataFrame(
-        {attribute: learned["weights"] for attribute, learned in facts["learned"].items()},
+        {attribute: learned["weights"] for attribute, learned in facts["learned"]["rankmkl"].items()},
         index=kernel_names([(described["feature"], described["kernel"]) for described in facts["kernels"]]),
     ).T
     shares = weights.div(weights.sum(axis=1).where(lambda total: total > 0, 1.0), axis=0)
     alt = "Share of each kernel in each attribute's ranking function."
-    return Figure("Kernel weights", heat_figure(shares), alt, "Which features matter for what: learned shares.")
+    return Figure(
+        "Kernel weights", heat_figure(shares), alt, "Which features matter for which attribute: learned shares."
+    )
 
 
 def in_order(ranked: FeatureMatrix, thumbnail: Thumbnail, results: int) -> Gallery:
     """For each attribute some items from the weakest to the strongest, at even steps of the order."""
     rows = []
-    for attribute, values in zip(ranked.ids.tolist(), ranked.values, strict=True):
-        order = np.lexsort((np.array(ranked.names), values))
+    for attribute, values in zip(ranked.names, ranked.values.T, strict=True):
+        order = np.lexsort((ranked.ids, values))
         steps = even_steps(len(order), results)
-        tiles = [_tile(ranked.names[order[step]], step + 1, thumbnail) for step in steps]
+        tiles = [_tile(str(ranked.ids[order[step]]), step + 1, thumbnail) for step in steps]
         rows.append(Row(attribute, tiles, "weakest to strongest"))
     return Gallery("In order", rows, "Test items at even steps of each attribute's order, from least to most.")
 
 
 def even_steps(items: int, count: int) -> list[int]:
-    """So many positions, from the first to the last of the items, as evenly as can be.
+    """Positions from the first item to the last, as evenly spaced as possible.
 
     >>> even_steps(9, 3)
     [0, 4, 8]
@@ -134,13 +138,3 @@ def _by_attribute(table: pd.DataFrame) -> Figure:
     values = table.pivot(index="query", columns="method", values="accuracy")[methods]
     alt = "Share of pairs in order by attribute and method."
     return Figure("By attribute", heat_figure(values, full=True), alt, "Share of test pairs put in the right order.")
-
-
-def kernel_names(kernels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    """What to call each (feature type, kernel): by its type, and by its kind too where a type has several.
-
-    >>> kernel_names([("gist", "linear"), ("hog", "linear"), ("gist", "rbf")])
-    ('gist_linear', 'hog', 'gist_rbf')
-    """
-    counts = Counter(name for name, _ in kernels)
-    return tuple(name if counts[name] == 1 else f"{name}_{kind}" for name, kind in kernels)

@@ -1,0 +1,97 @@
+"""The fitted system `attributes`: how much of each attribute an item shows, by every method.
+
+However it was learned (on Gram matrices or on landmarks' columns), a score is a weighted sum of kernel values with
+anchors, or a linear function of the features. An item is scored once; comparing two is then a subtraction, and 1 is
+the margin that training asks of a pair. The model is its arrays and facts; an array is read when a method needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from mediarank.similarity.fitted_kernel import FittedKernel
+from mediarank.similarity.kernels import linear
+from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
+from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
+
+BLOCK: Final = 2048
+"""Items scored at a time."""
+
+
+class Model(RankingModel):
+    """facts : `names`, `features`, `kernels` (feature, kernel, gamma, scale), `uses` (method -> kernels that it sums),
+    and how each attribute was learned
+    arrays : "anchors_k" of kernel k, and those of a method (see `methods.py`) as "<method>.<array>"
+    """
+
+    def __init__(self, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+        self.arrays, self.facts = arrays, facts
+        self.methods = tuple(facts["methods"])
+        self.validation = dict(facts["validation"])
+        self.served = facts["served"]
+        self.names = tuple(facts["names"])
+        self.needs = self.needs_of(facts)
+        self._read: dict[str, np.ndarray[Any, Any]] = {}
+
+    def rank(
+        self, described: Described, items: Sequence[str], names: Sequence[str] | None = None, method: str | None = None
+    ) -> Doubles:
+        """Scores (items, attributes); higher shows more. Kernels without a weight for these attributes are skipped."""
+        chosen, columns = self.method(method), self._columns(names)
+        scores = np.zeros((len(items), len(columns)))
+        for start in range(0, len(items), BLOCK):
+            block = items[start : start + BLOCK]
+            scores[start : start + BLOCK] = self._scores(described, block, columns, chosen)
+        return scores
+
+    def _scores(self, described: Described, items: Sequence[str], columns: list[int], method: str) -> Doubles:
+        if method not in self.facts["uses"]:
+            scores = np.tile(self._array(f"{method}.offset")[columns], (len(items), 1))
+            for name in self.facts["features"]:
+                direction = self._array(f"{method}.direction_{name}")[:, columns]
+                scores += linear(_rows(described, name, items), direction.T)
+            return scores
+        scores = np.zeros((len(items), len(columns)))
+        for k in self.facts["uses"][method]:
+            coefficients = self._array(f"{method}.coefficients_{k}")[:, columns].astype(np.float64)
+            if coefficients.any():
+                values = self._kernel(k).between(_rows(described, self.facts["kernels"][k]["feature"], items))
+                scores += linear(values.astype(np.float64), coefficients.T)
+        return scores
+
+    def _kernel(self, k: int) -> FittedKernel:
+        found = self.facts["kernels"][k]
+        return FittedKernel(found["kernel"], found["gamma"], found["scale"], self._array(f"anchors_{k}"))
+
+    def _columns(self, names: Sequence[str] | None) -> list[int]:
+        if names is None:
+            return list(range(len(self.names)))
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise DataError(f"There is no attribute {', '.join(unknown)}; choose of {', '.join(self.names)}.")
+        return [self.names.index(name) for name in names]
+
+    def _array(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self._read:
+            self._read[name] = self.arrays[name]
+        return self._read[name]
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        return {name: self._array(name) for name in self.arrays}, dict(self.facts)
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Any], facts: Mapping[str, Any], parts: Parts) -> Model:
+        return cls(arrays, facts)
+
+    @classmethod
+    def needs_of(cls, facts: Mapping[str, Any]) -> Needs:
+        return Needs(tuple(facts["features"]))
+
+
+def _rows(described: Mapping[str, FeatureMatrix], name: str, items: Sequence[str]) -> Floats:
+    if name not in described:
+        raise DataError(f"The items are not described by {name!r}; list it under features in params.yaml.")
+    return described[name].rows(items)
