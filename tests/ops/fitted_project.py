@@ -1,6 +1,7 @@
-"""A workspace after a whole run, made in a second or two: tiny pictures, real features, a real fitted retrieval system.
+"""A workspace after a whole run, made in a few seconds: tiny pictures, real working copies, real features, real models.
 
-What the stages would write is written by calling what they call; dvc.lock is written with the hashes of that.
+The stages' own functions write it; `make` fits retrieval, `add_systems` three more. dvc.lock is written with the hashes
+of what lies there.
 """
 
 from __future__ import annotations
@@ -16,27 +17,28 @@ import pandas as pd
 import yaml
 
 from mediarank import store
+from mediarank.asking.describe import Copying
+from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.features.base import Extractor, LocalExtractor
-from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_histogram import LabHistogram
 from mediarank.features.hue import Hue
-from mediarank.features.matrix import build
 from mediarank.features.summary import summarise
 from mediarank.labels import Labels
-from mediarank.media.frames import FramesConfig
-from mediarank.media.limits import Limits
+from mediarank.media.frames import make_working_copies, tables
 from mediarank.ops.checks import summary_of, summary_of_features
-from mediarank.ops.models.packing import Preparation
 from mediarank.ops.versions.lockfile import dvc_hash
-from mediarank.systems.contract import Inputs
-from mediarank.systems.retrieval import fit as retrieval
-from mediarank.systems.retrieval import report as retrieval_report
-from mediarank.systems.retrieval.fit import RetrievalConfig
+from mediarank.stages import base_models, evaluation, features, systems
+from mediarank.systems.annotation.config import Config as AnnotationConfig
+from mediarank.systems.attributes.config import Config as AttributesConfig
+from mediarank.systems.attributes.config import KernelChoice
+from mediarank.systems.concepts.config import Config as ConceptsConfig
+from mediarank.systems.model import Needs
+from mediarank.systems.retrieval.config import Config as RetrievalConfig
 from mediarank.types import Manifest, Roles
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {"lab": LabHistogram(), "hue": Hue(words=8, items=4)}
-PREPARATION = Preparation(FAMILIES, FramesConfig(), Limits())
+COPYING = Copying()
 CONFIG = RetrievalConfig(features=("lab", "hue"), methods=("uni_con", "arow"), scaling_pairs=500, instances=500)
 PARAMS = """\
 features:
@@ -46,6 +48,7 @@ systems:
   retrieval: {features: [lab, hue], methods: [uni_con, arow]}
 promotion: {metric: {retrieval: ap}}
 """
+CONCEPTS = {"heat": "fire", "water": "sea"}
 HUES = {"fire": 5, "leaf": 60, "sea": 110}
 
 
@@ -72,32 +75,69 @@ def make(root: Path, items: int = 72, noise: float = 0.0, seed: int = 0) -> Path
             roles.items("base", "rank", "valid")
         ).to_numpy()
         classes.loc[wrong, "class"] = rng.choice(list(HUES), int(wrong.sum()))
-    sounds = pd.DataFrame({"item_id": [], "path": [], "seconds": [], "sha256": []}).astype({"item_id": str})
-    cache = FeatureCache(root / ".mediarank/cache/features")
-    matrices = {n: build(f, frames, sounds, data / "frames/media", roles, cache) for n, f in FAMILIES.items()}
     store.write_table(data / "frames/frames.parquet", frames)
+    sounds = pd.DataFrame({"item_id": [], "path": [], "seconds": [], "sha256": []}).astype({"item_id": str})
     store.write_table(data / "frames/sounds.parquet", sounds)
     store.write_manifest(data / "manifest/manifest.parquet", manifest)
+    store.write_labels(data / "manifest/labels", labels)
     store.write_roles(data / "splits/roles.parquet", roles)
-    for name, matrix in matrices.items():
-        store.write_features(data / "features" / name, matrix)
+    for name, family in FAMILIES.items():
+        features.run(name, family, data, root / ".mediarank/cache")
+    matrices = {name: store.read_features(data / "features" / name) for name in FAMILIES}
     summary = summary_of(manifest, labels).to_json()
     store.write_json(data / "check_manifest/result.json", {"success": True, "summary": summary})
     moments = summary_of_features({name: summarise(matrix) for name, matrix in matrices.items()}).to_json()
     store.write_json(data / "check_features/result.json", {"success": True, "summary": moments})
-    outcome = retrieval.run(Inputs(matrices, labels, roles), CONFIG)
-    store.write_outcome(data / "systems/retrieval", outcome.arrays, outcome.facts, outcome.scores)
-    measured = retrieval_report.measure(outcome.scores, labels, EvaluationConfig(resamples=50))
-    folder = data / "evaluation/retrieval"
-    store.write_measured(folder, measured.metrics, measured.summary, measured.per_query, measured.curves)
+    fit(data, "retrieval", CONFIG, Needs(tuple(FAMILIES)))
     store.write_text(data / "report/report.html", "<html></html>\n")
     lock(root)
     return root
 
 
+def fit(data: Path, system: str, config: Any, needs: Needs) -> None:
+    """What the stages `systems` and `evaluation` write for one system."""
+    systems.run(system, config, needs, data)
+    evaluation.run(system, EvaluationConfig(resamples=20), data)
+
+
+def add_systems(root: Path) -> None:
+    """Fit concepts, attributes and annotation in a workspace of `make`: pictures that are warm, and how warm."""
+    data, types = root / "data", tuple(FAMILIES)
+    items = store.read_features(data / "features/lab").ids.tolist()
+    kinds = [item.split("/")[1].split("_")[0] for item in items]
+    warmth = {"fire": 3.0, "leaf": 2.0, "sea": 1.0}
+    words = [*kinds, *("warm" if kind == "fire" else "cold" for kind in kinds)]
+    tables_of = {
+        "classes": pd.DataFrame({"item": items, "class": kinds}),
+        "keywords": pd.DataFrame({"item": [*items, *items], "keyword": words}),
+        "concepts": pd.DataFrame(
+            [
+                (item, name, kind == of)
+                for item, kind in zip(items, kinds, strict=True)
+                for name, of in CONCEPTS.items()
+            ],
+            columns=["item", "concept", "relevant"],
+        ),
+        "orderings": pd.DataFrame(
+            [("warm", kind, strength) for kind, strength in warmth.items()], columns=["attribute", "target", "strength"]
+        ),
+    }
+    store.write_labels(data / "manifest/labels", Labels(tables_of))
+    for name in types:
+        base_models.run(name, SVMConfig(penalties=(2.0,), widths=(1.0,)), data)
+    concepts = ConceptsConfig(
+        base_models=types, methods=("mean_fusion", "imbalanced_rankboost", "forward_cascade"), rounds=10
+    )
+    fit(data, "concepts", concepts, Needs(types, base_models=types))
+    kernels = tuple(KernelChoice(name) for name in types)
+    fit(data, "attributes", AttributesConfig(kernels=kernels, folds=2, max_pairs=200), Needs(types))
+    annotation = AnnotationConfig(features=types, methods=("jec", "ridge"), folds=2)
+    fit(data, "annotation", annotation, Needs(types))
+
+
 def collect(data: Path, items: int) -> tuple[Manifest, pd.DataFrame, Labels, Roles]:
-    """Pictures of three classes in turn: their originals, which are their working copies, too, and the tables."""
-    rows, seen, classes, roles = [], [], [], []
+    """Pictures of three classes in turn: their originals, their working copies and the tables."""
+    rows, copies, classes, roles = [], [], [], []
     for k in range(items):
         kind = list(HUES)[k % 3]
         item = f"images/{kind}_{k:03d}.png"
@@ -105,20 +145,21 @@ def collect(data: Path, items: int) -> tuple[Manifest, pd.DataFrame, Labels, Rol
         assert done
         content = coded.tobytes()
         sha256 = hashlib.sha256(content).hexdigest()
-        for folder in ("raw/media", "frames/media"):
-            store.write_bytes(data / folder / item, content)
+        store.write_bytes(data / "raw/media" / item, content)
+        copies.append(
+            make_working_copies(
+                item, data / "raw/media" / item, "image", data / "frames/media", COPYING.frames, COPYING.limits
+            )
+        )
         rows.append((item, item, "image", 48, 48, 0.0, 0.0, False, sha256, item, "ok", ""))
-        seen.append((item, item, "image", 0, 0.0, item, 48, 48, sha256, 0))
         classes.append((item, kind))
         roles.append((item, item, ("base", "rank", "valid", "test", "test")[(k // 3) % 5], 0))
     columns = ["item_id", "path", "kind", "width", "height", "seconds", "fps", "has_sound", "sha256", "group_id"]
     manifest = pd.DataFrame(rows, columns=[*columns, "status", "reason"]).sort_values("item_id", ignore_index=True)
-    columns = ["frame_id", "item_id", "kind", "index", "seconds", "path", "width", "height", "sha256", "phash"]
-    frames = pd.DataFrame(seen, columns=columns)
     labels = Labels({"classes": pd.DataFrame(classes, columns=["item", "class"])})
     return (
         Manifest(manifest),
-        frames,
+        tables(copies)[0],
         labels,
         Roles(pd.DataFrame(roles, columns=["item_id", "group_id", "role", "fold"])),
     )

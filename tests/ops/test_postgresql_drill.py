@@ -221,7 +221,7 @@ def test_a_champion_goes_to_the_storage_and_comes_back(
     shutil.copytree(fitted, project)
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     uri = f"http://127.0.0.1:{installation['mlflow']}"
-    decided = promote(project, fitted_project.PREPARATION, PromotionConfig(), uri=uri)
+    decided = promote(project, fitted_project.COPYING, PromotionConfig(), uri=uri)
     assert [(d.promoted, d.candidate) for d in decided] == [(True, "1")]
     assert _query(installation, "mlflow", "SELECT alias FROM registered_model_aliases") == [("champion",)]
     listed = _objects(installation)

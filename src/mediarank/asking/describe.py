@@ -1,9 +1,9 @@
 """The only way from files to vectors: working copies as `frames` makes them, vectors as `features` makes them.
 
-`Preparation` holds the settings that both stages read from params.yaml. `describe` decodes files in guarded child
-processes, all frames of a clip and its sound included, and gives one matrix per feature type, bit by bit as the
-pipeline would. `compare_with_items` shows that: for files whose content is in the collection, the greatest difference
-to the items' own rows.
+`Copying` holds the settings of the first; those of the second lie beside its vectors. `describe` decodes files in
+guarded child processes, all frames of a clip and its sound included, and gives one matrix per feature type, bit by bit
+as the pipeline would. `compare_with_items` shows that: for files whose content is in the collection, the greatest
+difference to the items' own rows.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,31 +21,23 @@ import numpy as np
 import pandas as pd
 
 from mediarank.asking.workspace import Workspace
-from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
-from mediarank.features.matrix import build
+from mediarank.features.describe import extract_rows
 from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.image import Pixels
 from mediarank.media.limits import Limits
 from mediarank.media.probe import probe
 from mediarank.media.working import read_picture, read_sound
-from mediarank.types import DataError, FeatureMatrix, Floats, Roles
+from mediarank.types import DataError, FeatureMatrix, Floats
 
 
 @dataclass(frozen=True)
-class Preparation:
-    """How an original becomes vectors: the families by feature type, and how working copies are made."""
+class Copying:
+    """How an original becomes working copies: the settings of the stage `frames`."""
 
-    families: Mapping[str, Extractor | LocalExtractor]
-    frames: FramesConfig
-    limits: Limits
-
-    def family(self, name: str) -> Extractor | LocalExtractor:
-        if name not in self.families:
-            known = ", ".join(self.families) or "none"
-            raise DataError(f"There are no settings for the feature type {name!r}; params.yaml has: {known}.")
-        return self.families[name]
+    frames: FramesConfig = field(default_factory=FramesConfig)
+    limits: Limits = field(default_factory=Limits)
 
 
 def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[str]) -> dict[str, FeatureMatrix]:
@@ -54,14 +46,13 @@ def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[st
     files : the id that a file's rows get -> where the file is
     A file without the modality of a type, such as a picture for a type of sounds, has no row there.
     """
-    preparation = workspace.preparation()
-    with _working_copies(files, preparation.frames, preparation.limits) as (made, folder):
+    with _working_copies(files, workspace.copying()) as (made, folder):
         return describe_copies(workspace, *tables(made), folder, types)
 
 
-def look(path: Path, frames: FramesConfig, limits: Limits) -> tuple[Pixels | None, Floats | None]:
+def look(path: Path, copying: Copying) -> tuple[Pixels | None, Floats | None]:
     """What the pipeline sees of a file: its picture (of a clip, the middle frame) and its sound, if it has them."""
-    with _working_copies({"file": path}, frames, limits) as ((made,), folder):
+    with _working_copies({"file": path}, copying) as ((made,), folder):
         pictures, sound = made.frames, made.sound
         return (
             read_picture(folder / pictures[len(pictures) // 2].path) if pictures else None,
@@ -70,13 +61,11 @@ def look(path: Path, frames: FramesConfig, limits: Limits) -> tuple[Pixels | Non
 
 
 @contextmanager
-def _working_copies(
-    files: Mapping[str, Path], frames: FramesConfig, limits: Limits
-) -> Iterator[tuple[list[WorkingCopies], Path]]:
+def _working_copies(files: Mapping[str, Path], copying: Copying) -> Iterator[tuple[list[WorkingCopies], Path]]:
     """Working copies of files, by their ids, in a folder that is gone afterwards; decoded in guarded children."""
     with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
-        work = partial(_copies, target=Path(folder), frames=frames, limits=limits)
-        outcomes = guarded_map(work, list(files.items()), "describe", limits.timeout_seconds)
+        work = partial(_copies, target=Path(folder), copying=copying)
+        outcomes = guarded_map(work, list(files.items()), "describe", copying.limits.timeout_seconds)
         made = []
         for path, outcome in zip(files.values(), outcomes, strict=True):
             if isinstance(outcome, Failed):
@@ -94,12 +83,7 @@ def describe_copies(
     cache: FeatureCache | None = None,
 ) -> dict[str, FeatureMatrix]:
     """The vectors of working copies, with what the stage `features` fitted: nothing is fitted here."""
-    preparation = workspace.preparation()
-    nobody = Roles(pd.DataFrame({"item_id": [], "group_id": [], "role": [], "fold": []}))
-    return {
-        name: build(preparation.family(name), frames, sounds, folder, nobody, cache, workspace.codebook(name))
-        for name in types
-    }
+    return {name: extract_rows(workspace.feature_type(name), frames, sounds, folder, cache) for name in types}
 
 
 @dataclass(frozen=True)
@@ -155,6 +139,7 @@ def _difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float
     return float(np.abs(one - other).max()) if one.shape == other.shape else float("inf")
 
 
-def _copies(job: tuple[str, Path], target: Path, frames: FramesConfig, limits: Limits) -> WorkingCopies:
+def _copies(job: tuple[str, Path], target: Path, copying: Copying) -> WorkingCopies:
     name, source = job
-    return make_working_copies(name, source, probe(source, limits).kind, target, frames, limits)
+    kind = probe(source, copying.limits).kind
+    return make_working_copies(name, source, kind, target, copying.frames, copying.limits)

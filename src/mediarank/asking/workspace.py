@@ -21,9 +21,9 @@ from mediarank.systems.registry import SYSTEMS, model_of
 from mediarank.types import DataError, FeatureMatrix, Manifest
 
 if TYPE_CHECKING:  # slow to import, and most questions do without
-    from mediarank.asking.describe import Preparation
+    from mediarank.asking.describe import Copying
     from mediarank.base_models.pool import SVMPool
-    from mediarank.features.codebook import Codebook
+    from mediarank.features.feature_type import FeatureType
 
 Value = TypeVar("Value")
 
@@ -56,11 +56,11 @@ class OpenedWhenAsked(Mapping[str, Value], Generic[Value]):
 class Workspace:
     """A data folder, as the stages or `ops/models/packing.py` wrote it.
 
-    preparation : makes the settings by which files become vectors; called when the first file is described
+    copying : gives the settings by which files become working copies; called when the first file is described
     """
 
     data: Path
-    preparation: Callable[[], Preparation]
+    copying: Callable[[], Copying]
     _models: dict[str, RankingModel] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
@@ -115,15 +115,11 @@ class Workspace:
             return str(error)
         return None if skipped is None else str(skipped)
 
-    def codebook(self, feature: str) -> Codebook | None:
-        """What the stage `features` fitted for a feature type, if it fits anything."""
-        path = self.data / "features" / feature / "codebook.npz"
-        if not path.exists():
-            return None
-        from mediarank.features.codebook import Codebook
+    def feature_type(self, name: str) -> FeatureType:
+        """A family with its settings and what the stage `features` fitted for it, ready to describe media."""
+        from mediarank.features.feature_type import FeatureType
 
-        arrays = store.read_arrays(path)
-        return Codebook(arrays["words"], arrays["scale"], arrays["spread"].item())
+        return FeatureType.from_stored(*store.read_fitted(self.data / "features" / name))
 
     def vectors_of(self, item: str, types: Sequence[str]) -> list[Any]:
         """An item's own vectors, one per feature type."""

@@ -12,7 +12,7 @@ from mediarank import store
 from mediarank.cli.app import DATA
 
 if TYPE_CHECKING:
-    from mediarank.asking.describe import Preparation
+    from mediarank.asking.describe import Copying
     from mediarank.asking.items import Asked
     from mediarank.asking.workspace import Workspace
 
@@ -21,10 +21,10 @@ Method = Annotated[str | None, typer.Option(help="a fitted method; by default th
 
 
 def workspace() -> Workspace:
-    """The project's data folder, with the settings of params.yaml for describing files."""
+    """The project's data folder, with the settings of params.yaml for decoding files."""
     from mediarank.asking.workspace import Workspace
 
-    return Workspace(DATA, preparation)
+    return Workspace(DATA, copying)
 
 
 def asked(space: Workspace, given: Sequence[str]) -> list[Asked]:
@@ -48,10 +48,10 @@ def write_page(path: Path, text: str) -> None:
     print(f"Page: {path}")
 
 
-def preparation() -> Preparation:
-    """How files become vectors, by params.yaml."""
+def copying() -> Copying:
+    """How files become working copies, by params.yaml."""
     from mediarank import config
-    from mediarank.asking.describe import Preparation
+    from mediarank.asking.describe import Copying
 
     params = config.load()
-    return Preparation(params.features, params.frames, params.manifest.limits)
+    return Copying(params.frames, params.manifest.limits)

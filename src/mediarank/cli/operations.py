@@ -10,7 +10,7 @@ import typer
 from mediarank.cli.app import app
 
 if TYPE_CHECKING:
-    from mediarank.asking.describe import Preparation
+    from mediarank.asking.describe import Copying
     from mediarank.ops.models.promotion_config import PromotionConfig
 
 
@@ -107,9 +107,9 @@ def serve(
     run(Path.cwd(), system, port)
 
 
-def _promotion() -> tuple[Preparation, PromotionConfig]:
+def _promotion() -> tuple[Copying, PromotionConfig]:
     """How this version's models are packed, and what they must live up to."""
     from mediarank import config
-    from mediarank.cli.opened import preparation
+    from mediarank.cli.opened import copying
 
-    return preparation(), config.load().promotion
+    return copying(), config.load().promotion

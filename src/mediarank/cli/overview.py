@@ -22,8 +22,8 @@ def results() -> None:
     for name in config.load().systems:
         summary = store.read_measured(DATA / "evaluation" / name)[1]
         if not len(summary):
-            skipped = store.read_json(DATA / "systems" / name / "model.json")["skipped"]
-            print(f"{name}: not run. {skipped}")
+            facts = store.read_json(DATA / "systems" / name / "model.json")
+            print(f"{name}: {facts.get('skipped') or 'fitted, but not measured. ' + facts.get('warning', '')}")
             continue
         view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
         for method, rows in summary.groupby("method", sort=False):
@@ -71,14 +71,11 @@ def show(
     import numpy as np
 
     from mediarank import config
-    from mediarank.asking.describe import look
+    from mediarank.asking.describe import Copying, look
+    from mediarank.cli.opened import copying
     from mediarank.features.pictures import explain
-    from mediarank.media.frames import FramesConfig
-    from mediarank.media.limits import Limits
 
-    params = config.load() if config.PARAMS.exists() else None
-    frames, limits = (params.frames, params.manifest.limits) if params else (FramesConfig(), Limits())
-    picture, sound = look(file, frames, limits)
+    picture, sound = look(file, copying() if config.PARAMS.exists() else Copying())
     target = to or Path(f"{file.stem}.features.png")
     grey = np.full((64, 64, 3), 128, np.uint8)  # of a sound, which has no picture
     explain(grey if picture is None else picture, sound).savefig(target)

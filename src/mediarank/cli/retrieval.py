@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mediarank.cli.app import DATA, app
-from mediarank.cli.opened import Example, Method, asked, thumbnails, workspace, write_page
+from mediarank.cli.opened import Example, Method, asked, copying, thumbnails, workspace, write_page
 
 FEEDBACK = Path(".mediarank/feedback")
 SHORTLIST = Path(".mediarank/shortlist")
@@ -86,6 +86,5 @@ def _outside(path: Path | None) -> bytes | None:
     from mediarank.asking.describe import look
     from mediarank.media.thumbnails import small_jpeg
 
-    params = config.load()
-    picture = None if path is None else look(path, params.frames, params.manifest.limits)[0]
-    return None if picture is None else small_jpeg(picture, params.report.thumbnail_side)
+    picture = None if path is None else look(path, copying())[0]
+    return None if picture is None else small_jpeg(picture, config.load().report.thumbnail_side)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import wave
 from pathlib import Path
@@ -12,27 +11,24 @@ import numpy as np
 import pytest
 
 from mediarank import store
-from mediarank.features.cache import FeatureCache
-from mediarank.ops.models import packing as serving
+from mediarank.asking.scores import best
 from mediarank.ops.models.ingest import rank_new
-from mediarank.ops.models.packing import SERVERS, Packed, best, pack, server, unpack
-from mediarank.systems.registry import SYSTEMS
+from mediarank.ops.models.packing import Packed, pack, unpack
 from mediarank.types import DataError
 
 
 @pytest.fixture(scope="module")
 def packed(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Packed:
     folder = tmp_path_factory.mktemp("packed")
-    cache = FeatureCache(fitted / ".mediarank/cache/features")
-    pack(fitted / "data", "retrieval", fitted_project.PREPARATION, cache, folder / "made")
+    pack(fitted / "data", "retrieval", fitted_project.COPYING, folder / "made")
     return unpack(Path(shutil.move(folder / "made", folder / "moved")))
 
 
 def test_it_ranks_as_the_stage_did(packed: Packed, fitted: Path) -> None:
-    recorded = store.read_features(fitted / "data/systems/retrieval/scores" / packed.served.method)
+    recorded = store.read_features(fitted / "data/systems/retrieval/scores" / packed.model.served)
     found = packed.rank_items(recorded.ids.tolist())
     np.testing.assert_array_equal(found, recorded.values)
-    assert packed.served.names == recorded.names
+    assert packed.model.names == recorded.names
     first, second = recorded.ids.tolist()[:2]
     np.testing.assert_array_equal(packed.rank_items([second, first, second]), recorded.values[[1, 0, 1]])
 
@@ -40,9 +36,9 @@ def test_it_ranks_as_the_stage_did(packed: Packed, fitted: Path) -> None:
 def test_a_picture_from_outside_is_described_as_the_pipeline_would(packed: Packed, fitted: Path) -> None:
     item = "images/sea_002.png"
     outside, inside = packed.rank_file(fitted / "data/raw/media" / item), packed.rank_items([item])
-    assert packed.served.names[int(outside.argmax())] == item
-    assert np.corrcoef(outside[0], inside[0])[0, 1] > 0.995, "its working copy is a JPEG, the one in the project is not"
-    vectors = {name: matrix.rows([item])[0] for name, matrix in packed.matrices.items()}
+    assert packed.model.names[int(outside.argmax())] == item
+    np.testing.assert_array_equal(outside, inside)
+    vectors = {name: matrix.rows([item])[0] for name, matrix in packed.collection.items()}
     np.testing.assert_array_equal(packed.rank_vectors(vectors), inside)
     with pytest.raises(DataError, match=r"lab has \d+ numbers, not an array of shape \(3,\)"):
         packed.rank_vectors(vectors | {"lab": [1, 2, 3]})
@@ -54,13 +50,12 @@ def test_what_a_file_lacks_is_said(packed: Packed, tmp_path: Path) -> None:
     with wave.open(str(tmp_path / "beep.wav"), "wb") as sound:
         sound.setparams((1, 2, 16000, 0, "NONE", ""))
         sound.writeframes(np.zeros(16000, np.int16).tobytes())
-    with pytest.raises(DataError, match="retrieval looks at lab, hue, which a sound does not have"):
+    with pytest.raises(DataError, match="retrieval looks at lab, hue"):
         packed.rank_file(tmp_path / "beep.wav")
 
 
 def test_nothing_is_pickled(packed: Packed, fitted: Path, tmp_path: Path) -> None:
-    cache = FeatureCache(fitted / ".mediarank/cache/features")
-    pack(fitted / "data", "retrieval", fitted_project.PREPARATION, cache, tmp_path / "packed")
+    pack(fitted / "data", "retrieval", fitted_project.COPYING, tmp_path / "packed")
     kinds = {path.suffix for path in (tmp_path / "packed").rglob("*") if path.is_file()}
     assert kinds == {".npz", ".npy", ".json", ".parquet"}
     for path in (tmp_path / "packed").rglob("*.np*"):
@@ -70,24 +65,8 @@ def test_nothing_is_pickled(packed: Packed, fitted: Path, tmp_path: Path) -> Non
 def test_unknown_items_and_systems_are_named(packed: Packed, fitted: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nosuch\.png: not in the collection"):
         packed.rank_items(["nosuch.png"])
-    cache = FeatureCache(tmp_path)
-    with pytest.raises(DataError, match="annotations can't be served"):
-        pack(fitted / "data", "annotations", fitted_project.PREPARATION, cache, tmp_path / "none")
-
-
-@pytest.mark.parametrize("system", SERVERS)
-def test_every_server_offers_what_is_asked_of_it(system: str) -> None:
-    assert system in SYSTEMS
-    found = server(system)
-    assert all(callable(getattr(found, name)) for name in ("needs", "method", "serve"))
-    given = inspect.signature(found.serve).parameters
-    assert list(given)[:3] == ["arrays", "facts", "matrices"]
-    assert hasattr(found, "base_models") == ("pools" in given)
-
-
-def test_every_system_has_a_server_and_nothing_else_has() -> None:
-    assert set(SERVERS) == set(SYSTEMS)
-    assert server("annotations") is None
+    with pytest.raises(DataError, match="annotations"):
+        pack(fitted / "data", "annotations", fitted_project.COPYING, tmp_path / "none")
 
 
 def test_best_takes_ties_in_order() -> None:
@@ -114,8 +93,7 @@ def test_only_what_is_new_is_ranked_and_nothing_is_fitted(
     def refuse(*_: object) -> None:
         raise AssertionError("a codebook was fitted")
 
-    monkeypatch.setattr(serving, "fit", refuse)
-    monkeypatch.setattr("mediarank.features.matrix.fit", refuse)
+    monkeypatch.setattr("mediarank.features.fitting.fit_codebook", refuse)
     scores = rank_new(packed, data, tmp_path / "cache")
     new = ["images/fire_072.png", "images/leaf_001.png", "images/leaf_073.png", "images/sea_074.png"]
     assert scores.ids.tolist() == new

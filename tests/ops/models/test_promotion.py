@@ -125,7 +125,7 @@ def project(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         root = tmp_path_factory.mktemp("promotion") / "project"
         shutil.copytree(fitted, root)
         said: list[str] = []
-        first = promote(root, fitted_project.PREPARATION, CONFIG, scheduled=True, say=said.append)
+        first = promote(root, fitted_project.COPYING, CONFIG, scheduled=True, say=said.append)
         assert [(d.candidate, d.champion, d.promoted) for d in first] == [("1", None, True)]
         assert said == ["retrieval: version 1 promoted. " + " ".join(first[0].why)]
         yield root
@@ -135,12 +135,12 @@ def project(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.mark.timeout(600)
 def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> None:
     registry = Registry(project)
-    again = promote(project, fitted_project.PREPARATION, CONFIG)
+    again = promote(project, fitted_project.COPYING, CONFIG)
     assert again[0].why == ("It is the champion already.",)
     assert len(registry.versions("retrieval")) == 1, "a version is registered once"
     shutil.rmtree(project / "data")
     fitted_project.make(project, noise=1.0, seed=1)
-    kept = promote(project, fitted_project.PREPARATION, CONFIG, scheduled=True)[0]
+    kept = promote(project, fitted_project.COPYING, CONFIG, scheduled=True)[0]
     assert (kept.candidate, kept.champion, kept.promoted) == ("2", "1", False)
     assert kept.comparison is not None
     assert kept.comparison.candidate < kept.comparison.champion == 1.0
@@ -157,7 +157,7 @@ def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> N
     assert [m.what for m in moved] == ["items", "classes", "resolution of images", "hue", "lab", "scores"]
     assert moved[-1].value > 0, "another model scores in another way"
 
-    forced = promote(project, fitted_project.PREPARATION, CONFIG, force=True)[0]
+    forced = promote(project, fitted_project.COPYING, CONFIG, force=True)[0]
     assert forced.promoted
     assert "forced" in forced.why[-1]
     aliases = {v.number: v.aliases for v in registry.versions("retrieval")}
@@ -173,7 +173,7 @@ def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> N
     with pytest.raises(
         TrialFailed, match=r"(?s)does not load and rank in a fresh process.*ranks otherwise than the stage"
     ):
-        promote(project, fitted_project.PREPARATION, CONFIG, force=True)
+        promote(project, fitted_project.COPYING, CONFIG, force=True)
     assert registry.bearing("retrieval", CHAMPION) is None
     assert decisions(project) == []
     store.write_arrays(weights, arrays)
@@ -221,7 +221,7 @@ def test_without_a_champion_there_is_nothing_to_serve_or_compare_with(project: P
 
 def test_what_can_not_be_served_is_said(fitted: Path) -> None:
     with pytest.raises(ConfigError, match=r"concepts can't be promoted: fitted here and servable: retrieval"):
-        promote(fitted, fitted_project.PREPARATION, CONFIG, systems=["concepts"])
+        promote(fitted, fitted_project.COPYING, CONFIG, systems=["concepts"])
 
 
 def _answers(port: int) -> bool:

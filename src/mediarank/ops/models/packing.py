@@ -1,8 +1,8 @@
 """A fitted system as a folder of plain files that ranks anywhere: what MLflow keeps, and what is served.
 
 `pack` gathers what a system needs to rank something new, in the layout of the data folder: the model, the vectors of
-the collection with what was fitted for them, the concept models, the settings by which files become vectors, and what
-drift is measured against. `unpack` opens such a folder as a `Workspace`, so a packed model is asked like any other.
+the collection with what was fitted for them, the concept models, the settings of working copies, and what drift is
+measured against. `unpack` opens such a folder as a `Workspace`, so a packed model is asked like any other.
 Nothing is pickled.
 """
 
@@ -21,10 +21,8 @@ import pandas as pd
 from pydantic import TypeAdapter
 
 from mediarank import store
-from mediarank.asking.describe import Preparation, describe
+from mediarank.asking.describe import Copying, describe
 from mediarank.asking.workspace import Workspace
-from mediarank.features.base import Extractor, LocalExtractor
-from mediarank.features.families import EXTRACTORS
 from mediarank.media.frames import FramesConfig, frame_id
 from mediarank.media.limits import Limits
 from mediarank.ops.models.champion_drift import version_summary
@@ -98,15 +96,14 @@ class Packed:
         return frozenset(self.model.able(self.collection))
 
 
-def pack(data: Path, system: str, preparation: Preparation, target: Path) -> Packed:
+def pack(data: Path, system: str, copying: Copying, target: Path) -> Packed:
     """Gather the model of `data/systems/<system>` in a new folder; the model as it will be opened from there."""
     facts = store.read_json(data / "systems" / system / "model.json")
     needs = needs_of(system, facts)
     about = {
         "system": system,
-        "families": {name: _plain_family(preparation.family(name)) for name in needs.features},
-        "frames": TypeAdapter(FramesConfig).dump_python(preparation.frames, mode="json"),
-        "limits": TypeAdapter(Limits).dump_python(preparation.limits, mode="json"),
+        "frames": TypeAdapter(FramesConfig).dump_python(copying.frames, mode="json"),
+        "limits": TypeAdapter(Limits).dump_python(copying.limits, mode="json"),
     }
     with store.atomic_folder(target) as folder:
         copied = [f"systems/{system}/model.npz", f"systems/{system}/model.json"]
@@ -130,25 +127,13 @@ def pack(data: Path, system: str, preparation: Preparation, target: Path) -> Pac
 
 def unpack(folder: Path) -> Packed:
     about = store.read_json(folder / "about.json")
-    preparation = Preparation(
-        {name: _family(settings) for name, settings in about["families"].items()},
+    copying = Copying(
         TypeAdapter(FramesConfig).validate_python(about["frames"]),
         TypeAdapter(Limits).validate_python(about["limits"]),
     )
-    return Packed(about["system"], Workspace(folder, lambda: preparation))
+    return Packed(about["system"], Workspace(folder, lambda: copying))
 
 
 def needs_of(system: str, facts: Mapping[str, Any]) -> Needs:
     """What a fitted system looks at, without opening its model."""
     return model_of(system).needs_of(facts)
-
-
-def _plain_family(family: Extractor | LocalExtractor) -> dict[str, Any]:
-    name = next(name for name, kind in EXTRACTORS.items() if kind is type(family))
-    return {"family": name, **TypeAdapter(type(family)).dump_python(family, mode="json")}
-
-
-def _family(settings: Mapping[str, Any]) -> Extractor | LocalExtractor:
-    fields = {key: value for key, value in settings.items() if key != "family"}
-    made: Extractor | LocalExtractor = TypeAdapter(EXTRACTORS[settings["family"]]).validate_python(fields)
-    return made

@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from mediarank import store
-from mediarank.asking.describe import Preparation
+from mediarank.asking.describe import Copying
 from mediarank.evaluation.significance import paired_randomisation
 from mediarank.ops.models.champion_drift import Movement, movements, version_summary
 from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, Registry, Version
@@ -86,7 +86,7 @@ class Decision:
 
 def promote(
     root: Path,
-    preparation: Preparation,
+    copying: Copying,
     config: PromotionConfig,
     *,
     systems: Sequence[str] = (),
@@ -112,7 +112,7 @@ def promote(
         for system in chosen:
             candidate = registry.of_lock(system, lock.key)
             if candidate is None:
-                candidate = _register(registry, lock, system, tracked.systems[system], preparation)
+                candidate = _register(registry, lock, system, tracked.systems[system], copying)
             try:
                 decisions.append(_decide(registry, root, candidate, config, scheduled, force))
             except TrialFailed as error:
@@ -145,13 +145,13 @@ def _servable(lock: Lock, systems: Sequence[str], say: Callable[[str], None]) ->
     return [name for name in fitted if name in (systems or fitted)]
 
 
-def _register(registry: Registry, lock: Lock, system: str, run: str, preparation: Preparation) -> Version:
+def _register(registry: Registry, lock: Lock, system: str, run: str, copying: Copying) -> Version:
     # What is packed must be what the lock says, or the version would bear a wrong name.
     for below in (f"data/systems/{system}", "data/features", "data/manifest", "data/check_features"):
         lock.files(below)
     with tempfile.TemporaryDirectory(dir=state_folder(lock.root)) as folder:
         target = Path(folder) / "packed"
-        packed = pack(lock.root / "data", system, preparation, target)
+        packed = pack(lock.root / "data", system, copying, target)
         return registry.register(system, target, run, lock.key, packed.model.served, packed.model.needs.features)
 
 
