@@ -69,17 +69,22 @@ class ClipClassifier:
     frames: int
     seed: int
 
-    def probabilities(self, matrix: FeatureMatrix, clips: Sequence[str]) -> Doubles:
-        """(clips, events) calibrated probabilities."""
+    def probabilities(
+        self, matrix: FeatureMatrix, clips: Sequence[str], events: Sequence[str] | None = None
+    ) -> Doubles:
+        """(clips, events) calibrated probabilities; by default of all events, else by the SVMs of those named only."""
         rows = ClipRows.of(matrix, clips).few(self.frames, self.seed)
-        out = np.tile(self.priors, (len(clips), 1))
-        if not rows.clips or not len(self.pool):
+        wanted = list(self.events if events is None else events)
+        out = np.tile(self.priors[[self.events.index(event) for event in wanted]], (len(clips), 1))
+        if not rows.clips:
             return out
-        decisions = rows.mean(self.pool.decisions(matrix.values[rows.rows]).astype(np.float64))
-        known = expit(decisions * self.pool.slopes + self.pool.offsets)
         place = {clip: k for k, clip in enumerate(clips)}
-        columns = [self.events.index(event) for event, _ in self.pool.models]
-        out[np.ix_([place[clip] for clip in rows.clips], columns)] = known
+        present = [place[clip] for clip in rows.clips]
+        for pool in [self.pool] if events is None else [self.pool.of(event) for event in wanted]:
+            if len(pool):
+                decisions = rows.mean(pool.decisions(matrix.values[rows.rows]).astype(np.float64))
+                columns = [wanted.index(event) for event, _ in pool.models]
+                out[np.ix_(present, columns)] = expit(decisions * pool.slopes + pool.offsets)
         return out
 
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:

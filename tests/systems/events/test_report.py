@@ -9,14 +9,14 @@ from made_clips import inputs
 from mediarank.base_models.clip_svm import ClipSVMConfig
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.report import Report, render
-from mediarank.systems.events import fit as events
 from mediarank.systems.events import report as events_report
-from mediarank.systems.events.fit import EventsConfig
+from mediarank.systems.events.config import Config
+from mediarank.systems.events.fit import fit
 from mediarank.systems.events.report import shown_events
 from mediarank.types import FeatureMatrix
 
 QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
-CONFIG = EventsConfig(
+CONFIG = Config(
     base_models=("gist_frames",), svm=QUICK, repeats=3, ratios=(1 / 4, 1 / 8), methods=("recycling", "log_odds")
 )
 
@@ -24,10 +24,10 @@ CONFIG = EventsConfig(
 def test_a_perfect_ranking_has_a_perfect_measure() -> None:
     given = inputs()
     shown, clips = shown_events(given.labels), sorted(given.roles.items("test"))
-    right = np.array([[clip in of_event for clip in clips] for of_event in shown.values()], np.float32)
+    right = np.array([[clip in of_event for of_event in shown.values()] for clip in clips], np.float32)
     scores = {
-        "right": FeatureMatrix(np.array(list(shown)), tuple(clips), right),
-        "wrong": FeatureMatrix(np.array(list(shown)), tuple(clips), 1 - right),
+        "right": FeatureMatrix(np.array(clips), tuple(shown), right),
+        "wrong": FeatureMatrix(np.array(clips), tuple(shown), 1 - right),
     }
     found = events_report.measure(scores, given.labels, EvaluationConfig(resamples=10)).metrics
     assert found["right"]["map"] == found["right"]["f1"] == 1
@@ -36,14 +36,14 @@ def test_a_perfect_ranking_has_a_perfect_measure() -> None:
 
 def test_the_section_shows_methods_rankings_and_the_papers_figures() -> None:
     given = inputs()
-    outcome = events.run(given, CONFIG)
-    facts = json.loads(json.dumps(outcome.facts, sort_keys=True))
-    measured = events_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=10))
-    section = events_report.section(outcome.scores, measured, given.labels, lambda item: None, 4, facts)
+    fitted = fit(given, CONFIG)
+    facts, figures = (json.loads(json.dumps(v, sort_keys=True)) for v in (fitted.model.to_arrays()[1], fitted.figures))
+    measured = events_report.measure(fitted.scores, given.labels, EvaluationConfig(resamples=10))
+    section = events_report.section(fitted.scores, measured, given.labels, lambda item: None, 4, facts, figures)
     page = render(Report("test", [], [section]))
     for words in ("Figure 4", "Figure 5", "Figure 2", "By event at r = 0.125", "dance", "recycling"):
         assert words in page
-    bare = events.run(given, replace(CONFIG, repeats=0))
-    assert bare.facts["figures"] == {}
-    shorter = events_report.section(bare.scores, measured, given.labels, lambda item: None, 4, bare.facts)
+    bare = fit(given, replace(CONFIG, repeats=0))
+    assert bare.figures == {}
+    shorter = events_report.section(bare.scores, measured, given.labels, lambda item: None, 4, facts, {})
     assert len(shorter.blocks) == len(section.blocks) - 6

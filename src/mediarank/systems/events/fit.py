@@ -1,105 +1,46 @@
 """`events`: in which clips does *landing a fish* happen? (paper 002)
 
 Four base classifiers look at clips: motion, objects, scene and sound. They are trained on the role `base`; fusions
-learn from the role `rank`, which the classifiers have not seen, and from what the classifiers say of their own training
+learn from the role `rank`, which the classifiers have not seen, and from the classifiers' scores of their own training
 clips. Where classifiers may be trained again, plain stacking and our own fusion use cross-validated scores of both
-roles and classifiers refitted on both. Around it: `events_model` (what was fitted, and ranking with it),
-`events_protocol` (section 3 of the paper) and `events_report` (how well it does, and how that is shown).
+roles and classifiers refitted on both. `validation.py` decides which method is served.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 from threadpoolctl import threadpool_limits
 
 from mediarank.base_models.clip_rows import ClipRows
-from mediarank.base_models.clip_svm import FEWEST, ClipSVMConfig, Trained, train
+from mediarank.base_models.clip_svm import FEWEST, Trained, train
 from mediarank.base_models.object_bank import object_bank
-from mediarank.base_models.svm import Kernel
-from mediarank.learners.fusion.fusion_methods import FUSIONS, fusion
-from mediarank.systems.contract import Inputs, Outcome
-from mediarank.systems.events.model import FROZEN, REFITTED, EventsModel
-from mediarank.systems.events.protocol import RATIOS, EventScores, figure2, figure5, run_protocol
+from mediarank.base_models.pool import SVMPool
+from mediarank.learners.fusion.fusion_methods import fusion
+from mediarank.systems.contract import Inputs
+from mediarank.systems.events.config import KERNELS, Classifier, Config
+from mediarank.systems.events.model import FROZEN, REFITTED, Model
+from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
 from mediarank.systems.events.report import shown_events
+from mediarank.systems.events.validation import Judged, Truth, validate
+from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
 
-__all__ = ["Config", "EventsConfig", "Parts", "fit", "prepare", "run"]
-
 Marks = npt.NDArray[np.bool_]
-Classifier = Literal["motion", "objects", "scene", "sound"]
-KERNELS: Final[Mapping[str, Kernel]] = {
-    "motion": "intersection",
-    "objects": "intersection",
-    "scene": "linear",
-    "sound": "intersection",
-}
 
 
 @dataclass(frozen=True)
-class EventsConfig:
-    """How events are learned.
-
-    classifiers : which base classifiers to train
-    motion, scene, sound : the feature types that they look at; a type that keeps its frames is judged frame by frame
-    base_models : feature types whose concept models look for objects; types that keep their frames serve best
-    methods : fusions to fit, of `learners/fusion/fusion_methods.py`
-    svm : how base classifiers are trained
-    refit : out-of-fold fusions get classifiers that are trained on `rank` as well
-    repeats, ratios : of the paper's experiment, for the report; no repeats leave it out
-    """
-
-    classifiers: tuple[Classifier, ...] = ("motion", "objects", "scene", "sound")
-    motion: str = "motion"
-    scene: str = "gist_frames"
-    sound: str = "sound"
-    base_models: tuple[str, ...] = ("gist_frames", "hog_frames")
-    methods: tuple[str, ...] = tuple(FUSIONS)
-    svm: ClipSVMConfig = field(default_factory=ClipSVMConfig)
-    refit: bool = True
-    repeats: Annotated[int, Field(ge=0)] = 100
-    ratios: tuple[float, ...] = RATIOS
-    seed: int = 7
-    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
-
-    def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if method not in FUSIONS]
-        if unknown or not self.methods:
-            raise ConfigError(
-                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(FUSIONS)}."
-            )
-        if not self.classifiers:
-            raise ConfigError(f"systems.events.classifiers: none; choose of {', '.join(KERNELS)}.")
-        if not self.ratios or min(self.ratios) <= 0:
-            raise ConfigError("systems.events.ratios must hold at least one number, all above 0.")
-
-    @property
-    def looks_at(self) -> dict[str, str]:
-        """classifier -> the feature type that it looks at directly; `objects` looks through concept models"""
-        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound}
-        return {name: types[name] for name in self.classifiers if name in types}
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The feature types that are looked at directly."""
-        return tuple(dict.fromkeys(self.looks_at.values()))
-
-
-Config = EventsConfig
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Clips by role, what classifiers look at, who shows what, and who belongs together."""
+class Clips:
+    """Clips by role, what the classifiers look at, which clips show which event, and the group of each clip."""
 
     base: tuple[str, ...]
     rank: tuple[str, ...]
+    valid: tuple[str, ...]
     test: tuple[str, ...]
     matrices: Mapping[str, FeatureMatrix]
     shown: Mapping[str, frozenset[str]]
@@ -114,24 +55,32 @@ class Parts:
         return np.stack(list(self.labels(clips).values()), axis=1)
 
 
-def run(inputs: Inputs, config: EventsConfig) -> Outcome:
-    """Classifiers on `base`, fusions on `rank`; every `test` clip is ranked for every event."""
+def fit(inputs: Inputs, config: Config) -> Fitted:
+    """Classifiers on `base`, fusions on `rank`; every test clip is ranked for every event."""
     with threadpool_limits(1, user_api="blas"):  # the same digits on any number of cores
-        parts = prepare(inputs, config)
-        model, scores = fit(parts, config)
-        arrays, facts = model.to_arrays()
-        figures = _figures(scores, parts, config)
-        facts |= {"looks_at": config.looks_at, "base_models": list(config.base_models), "figures": figures}
-        return Outcome(arrays, facts, model.rank(parts.matrices, parts.test))
+        clips = prepare(inputs, config)
+        model, scores = fit_clips(clips, config, _object_types(inputs, config), inputs.pools)
+        ids = np.array(clips.test, dtype=str)
+        ranked = {
+            method: FeatureMatrix(
+                ids, model.names, model.fused(clips.matrices, clips.test, method=method).astype(np.float32)
+            )
+            for method in model.methods
+        }
+        return Fitted(model, ranked, _figures(scores, clips, config))
 
 
-def prepare(inputs: Inputs, config: EventsConfig) -> Parts:
-    """Who may be learned from and what there is to look at; what is missing is left out with a warning."""
+def prepare(inputs: Inputs, config: Config) -> Clips:
+    """The clips to learn from and what classifiers look at; what is missing is left out with a warning."""
     clips = sorted(set(inputs.labels["events"]["clip"]))
-    base, rank, test = (tuple(sorted(set(clips).intersection(inputs.roles.items(r)))) for r in ("base", "rank", "test"))
-    for role, members in (("base", base), ("rank", rank), ("test", test)):
-        if not members:
+    roles = {
+        role: tuple(sorted(set(clips).intersection(inputs.roles.items(role))))
+        for role in ("base", "rank", "valid", "test")
+    }
+    for role, members in roles.items():
+        if not members and role != "valid":
             raise NotApplicable(f"events needs clips with event labels in the role {role}; there are none.")
+    base = roles["base"]
     shown = shown_events(inputs.labels)
     kept = {event: members for event, members in shown.items() if _learnable(event, members, base)}
     if not kept:
@@ -150,54 +99,75 @@ def prepare(inputs: Inputs, config: EventsConfig) -> Parts:
             "events has no base classifier: no clip of role base has motion, objects, a scene or sound."
         )
     groups = dict(zip(inputs.roles.table["item_id"], inputs.roles.table["group_id"], strict=True))
-    return Parts(base, rank, test, matrices, kept, groups)
+    return Clips(**roles, matrices=matrices, shown=kept, groups=groups)
 
 
-def fit(parts: Parts, config: EventsConfig) -> tuple[EventsModel, dict[str, EventScores]]:
-    """The model, and by event what the frozen classifiers say of every clip."""
-    trained = {FROZEN: _train(parts, parts.base, config)}
-    marks = {role: parts.marks(clips) for role, clips in (("base", parts.base), ("rank", parts.rank))}
-    unseen, test = (_probabilities(trained[FROZEN], parts, clips) for clips in (parts.rank, parts.test))
-    held_in = _stacked([t.held_in for t in trained[FROZEN].values()])
-    out_of_fold = _stacked([t.held_out for t in trained[FROZEN].values()])
-    examples = {FROZEN: (held_in, out_of_fold, unseen)}
+def fit_clips(
+    clips: Clips, config: Config, base_models: Sequence[str] = (), pools: Mapping[str, SVMPool] | None = None
+) -> tuple[Model, dict[str, EventScores]]:
+    """The model, and by event the scores of the frozen classifiers for every clip.
+
+    base_models, pools : the concept models that look for objects, which the model needs for new clips
+    """
+    trained = {FROZEN: _train(clips, clips.base, config)}
+    marks = {role: clips.marks(getattr(clips, role)) for role in ("base", "rank", "valid", "test")}
+    held_in, out_of_fold = (
+        _stacked([getattr(t, k) for t in trained[FROZEN].values()]) for k in ("held_in", "held_out")
+    )
+    unseen, valid, test = (
+        _probabilities(trained[FROZEN], clips, of_role) for of_role in (clips.rank, clips.valid, clips.test)
+    )
+    sets = {FROZEN: Judged(held_in, out_of_fold, unseen, valid)}
     if config.refit and any(fusion(method).source == "out_of_fold" for method in config.methods):
-        trained[REFITTED] = _train(parts, parts.base + parts.rank, config)
+        trained[REFITTED] = _train(clips, clips.base + clips.rank, config)
         again, both = (_stacked([getattr(t, k) for t in trained[REFITTED].values()]) for k in ("held_in", "held_out"))
-        examples[REFITTED] = (again[: len(parts.base)], both[: len(parts.base)], both[len(parts.base) :])
+        n = len(clips.base)
+        sets[REFITTED] = Judged(again[:n], both[:n], both[n:], _probabilities(trained[REFITTED], clips, clips.valid))
     uses, weights = {}, {}
     for method in config.methods:
         kind = fusion(method)
         uses[method] = REFITTED if REFITTED in trained and kind.source == "out_of_fold" else FROZEN
-        held_in_of, out_of_fold_of, target = examples[uses[method]]
-        source = kind.of(held_in_of, out_of_fold_of)
+        found = sets[uses[method]]
+        source = kind.of(found.held_in, found.out_of_fold)
         learned = [
-            kind.make().fit(source[:, e], marks["base"][:, e], target[:, e], marks["rank"][:, e])
-            for e in range(len(parts.shown))
+            kind.make().fit(source[:, e], marks["base"][:, e], found.unseen[:, e], marks["rank"][:, e])
+            for e in range(len(clips.shown))
         ]
         weights[method] = np.stack([np.append(one.weights_, one.bias_) for one in learned])
-    classifiers = {which: {name: t.classifier for name, t in found.items()} for which, found in trained.items()}
-    tested = parts.marks(parts.test)
     scores = {
         event: EventScores(
             held_in[:, e], out_of_fold[:, e], marks["base"][:, e],
-            unseen[:, e], marks["rank"][:, e], test[:, e], tested[:, e],
+            unseen[:, e], marks["rank"][:, e], test[:, e], marks["test"][:, e],
         )
-        for e, event in enumerate(parts.shown)
+        for e, event in enumerate(clips.shown)
     }  # fmt: skip
-    return EventsModel(tuple(parts.shown), classifiers, uses, weights), scores
+    groups = np.unique([clips.groups.get(clip, clip) for clip in clips.rank], return_inverse=True)[1]
+    truth = Truth(marks["base"], marks["rank"], marks["valid"], groups)
+    validation = validate(sets, uses, tuple(clips.matrices), FROZEN, truth, config.seed)
+    model = Model(
+        tuple(clips.shown),
+        {which: {name: t.classifier for name, t in found.items()} for which, found in trained.items()},
+        uses,
+        weights,
+        config.looks_at,
+        base_models,
+        pools or {},
+        validation,
+        choose_served(validation, config.serve),
+    )
+    return model, scores
 
 
-def _train(parts: Parts, clips: Sequence[str], config: EventsConfig) -> dict[str, Trained]:
-    labels = parts.labels(clips)
+def _train(clips: Clips, members: Sequence[str], config: Config) -> dict[str, Trained]:
+    labels = clips.labels(members)
     return {
-        name: train(name, KERNELS[name], matrix, labels, clips, config.svm, parts.groups)
-        for name, matrix in parts.matrices.items()
+        name: train(name, KERNELS[name], matrix, labels, members, config.svm, clips.groups)
+        for name, matrix in clips.matrices.items()
     }
 
 
-def _probabilities(trained: Mapping[str, Trained], parts: Parts, clips: Sequence[str]) -> Doubles:
-    return _stacked([t.classifier.probabilities(parts.matrices[name], clips) for name, t in trained.items()])
+def _probabilities(trained: Mapping[str, Trained], clips: Clips, members: Sequence[str]) -> Doubles:
+    return _stacked([t.classifier.probabilities(clips.matrices[name], members) for name, t in trained.items()])
 
 
 def _stacked(by_classifier: Sequence[Doubles]) -> Doubles:
@@ -205,13 +175,20 @@ def _stacked(by_classifier: Sequence[Doubles]) -> Doubles:
     return np.stack(by_classifier, axis=2)
 
 
-def _looked_at(name: Classifier, inputs: Inputs, config: EventsConfig, clips: Sequence[str]) -> FeatureMatrix:
+def _looked_at(name: Classifier, inputs: Inputs, config: Config, clips: Sequence[str]) -> FeatureMatrix:
     if name != "objects":
         return inputs.feature(config.looks_at[name])
+    return object_bank({kind: inputs.base_scores[kind] for kind in _object_types(inputs, config)}, clips)
+
+
+def _object_types(inputs: Inputs, config: Config) -> tuple[str, ...]:
+    """The feature types whose concept models look for objects."""
+    if "objects" not in config.classifiers:
+        return ()
     missing = [kind for kind in config.base_models if kind not in inputs.base_scores]
     if missing:
         raise ConfigError(f"systems.events.base_models names {missing[0]!r}, which is not listed under base_models.")
-    return object_bank({kind: inputs.base_scores[kind] for kind in config.base_models}, clips)
+    return config.base_models or tuple(sorted(inputs.base_scores))
 
 
 def _learnable(event: str, members: frozenset[str], base: Sequence[str]) -> bool:
@@ -226,7 +203,7 @@ def _learnable(event: str, members: frozenset[str], base: Sequence[str]) -> bool
     return False
 
 
-def _figures(scores: Mapping[str, EventScores], parts: Parts, config: EventsConfig) -> dict[str, Any]:
+def _figures(scores: Mapping[str, EventScores], clips: Clips, config: Config) -> dict[str, Any]:
     """The paper's figures 2, 4 and 5 on this collection, as columns; events without a test clip have none."""
     measurable = {event: found for event, found in scores.items() if found.test_y.any()}
     if not config.repeats or not measurable:
@@ -236,7 +213,7 @@ def _figures(scores: Mapping[str, EventScores], parts: Parts, config: EventsConf
     )
     first = next(iter(measurable.values()))
     tables = {
-        "figure2": figure2(first, tuple(parts.matrices)),
+        "figure2": figure2(first, tuple(clips.matrices)),
         "figure4": result.figure4(),
         "figure5": figure5(first, ratio=config.ratios[0], repeats=config.repeats, seed=config.seed),
     }

@@ -25,12 +25,12 @@ from mediarank.learners.fusion.fusion_methods import FUSIONS, fusion
 from mediarank.learners.fusion.linear_fusion import Fusion
 from mediarank.learners.fusion.recycling import Recycling
 from mediarank.similarity.tiles import run_all
+from mediarank.systems.events.config import RATIOS
 from mediarank.types import DataError, Doubles, FeatureMatrix
 
 Integers = npt.NDArray[np.intp]
 Marks = npt.NDArray[np.bool_]
 
-RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 METRICS: Final = ("ap", "f1")
 BLOCK: Final = 10
 """Repeats learned side by side."""

@@ -13,6 +13,7 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_ra
 from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
 from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
+from mediarank.systems.rankings import rankings
 from mediarank.types import FeatureMatrix, Judgments
 
 METRIC_NAMES = {"ap": "mean average precision", "f1": "best F1"}
@@ -26,7 +27,9 @@ def shown_events(labels: Labels) -> dict[str, frozenset[str]]:
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
+    """scores : method -> test clips × events"""
+    by_event = rankings(scores)
+    return measure_rankings(by_event, _judgments(by_event, labels), config)
 
 
 def section(
@@ -36,23 +39,25 @@ def section(
     thumbnail: Thumbnail,
     results: int,
     facts: Mapping[str, Any],
+    figures: Mapping[str, Any],
 ) -> Section:
     """Methods and rankings, then how fusions do as labels get fewer (figures 4, 5 and 2 of the paper)."""
+    by_event = rankings(scores)
     shown = ranking_section(
         "Events",
         "In which clips does it happen?",
         measured,
-        scores,
-        _judgments(scores, labels),
+        by_event,
+        _judgments(by_event, labels),
         thumbnail,
         depth=results,
         intro=[
             "Every event is a query against the test clips. Base classifiers look at motion, objects, scene and sound; "
             "fusions learn how far to trust each, from clips that the classifiers have not seen and from those that "
-            "they were trained on."
+            "they were trained on.",
+            f"The served method is {facts['served']}.",
         ],
     )
-    figures = facts.get("figures", {})
     drawn = []
     if figures:
         by_ratio, by_iteration, scored = (pd.DataFrame(figures[name]) for name in ("figure4", "figure5", "figure2"))
@@ -71,7 +76,7 @@ def _by_ratio(table: pd.DataFrame, metric: str, best: str) -> Figure:
         rows = rows.sort_values("ratio")
         lines.append(Line(str(method), *(rows[column].tolist() for column in ("ratio", "mean", "low", "high"))))
     name = METRIC_NAMES[metric]
-    svg = line_figure(lines, "unseen clips a training clip, r", name, highlight=best)
+    svg = line_figure(lines, "unseen clips per training clip, r", name, highlight=best)
     alt = f"{name.capitalize()} of each fusion against the ratio of unseen to training clips, mean over events."
     return Figure(f"Fewer labels: {name}", svg, alt, "Figure 4 of the paper: mean of the repeats, with 95 % bands.")
 
@@ -80,7 +85,7 @@ def _by_event(table: pd.DataFrame, ratio: float) -> Figure:
     """Figure 4 at one ratio: every event and fusion."""
     rows = table[(table["metric"] == "ap") & (table["ratio"] == ratio)]
     values = rows.pivot(index="event", columns="method", values="mean")[list(rows["method"].unique())]
-    alt = f"Average precision of each event and fusion with {ratio:.3g} unseen clips a training clip."
+    alt = f"Average precision of each event and fusion with {ratio:.3g} unseen clips per training clip."
     return Figure(
         f"By event at r = {ratio:.3g}", heat_figure(values, full=True), alt, "Average precision, mean of the repeats."
     )

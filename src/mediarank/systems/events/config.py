@@ -1,0 +1,81 @@
+"""The settings of `events`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from mediarank.base_models.clip_svm import ClipSVMConfig
+from mediarank.base_models.svm import Kernel
+from mediarank.learners.fusion.fusion_methods import FUSIONS
+from mediarank.types import ConfigError
+
+Classifier = Literal["motion", "objects", "scene", "sound"]
+KERNELS: Final[Mapping[str, Kernel]] = {
+    "motion": "intersection",
+    "objects": "intersection",
+    "scene": "linear",
+    "sound": "intersection",
+}
+RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
+"""Unseen clips per training clip in the paper's experiment."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """How events are learned.
+
+    classifiers : which base classifiers to train
+    motion, scene, sound : the feature types that they look at; a type that keeps its frames is judged frame by frame
+    base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
+        list means all types that have base models
+    methods : fusions to fit, of `learners/fusion/fusion_methods.py`
+    serve : the method that answers, a fusion or one of the classifiers; by default the one that validated best
+    svm : how base classifiers are trained
+    refit : out-of-fold fusions get classifiers that are trained on `rank` as well
+    repeats, ratios : of the paper's experiment, for the report; 0 repeats leave it out
+    """
+
+    classifiers: tuple[Classifier, ...] = ("motion", "objects", "scene", "sound")
+    motion: str = "motion"
+    scene: str = "gist_frames"
+    sound: str = "sound"
+    base_models: tuple[str, ...] = ()
+    methods: tuple[str, ...] = tuple(FUSIONS)
+    serve: str | None = None
+    svm: ClipSVMConfig = field(default_factory=ClipSVMConfig)
+    refit: bool = True
+    repeats: Annotated[int, Field(ge=0)] = 100
+    ratios: tuple[float, ...] = RATIOS
+    seed: int = 7
+    __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
+
+    def __post_init__(self) -> None:
+        unknown = [method for method in self.methods if method not in FUSIONS]
+        if unknown or not self.methods:
+            raise ConfigError(
+                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(FUSIONS)}."
+            )
+        if not self.classifiers:
+            raise ConfigError(f"systems.events.classifiers: none; choose of {', '.join(KERNELS)}.")
+        if not self.ratios or min(self.ratios) <= 0:
+            raise ConfigError("systems.events.ratios must hold at least one number, all above 0.")
+        if self.serve is not None and self.serve not in (*self.methods, *self.classifiers):
+            raise ConfigError(
+                f"systems.events.serve: {self.serve!r} is not among the methods; choose of "
+                f"{', '.join((*self.methods, *self.classifiers))}."
+            )
+
+    @property
+    def looks_at(self) -> dict[str, str]:
+        """classifier -> the feature type that it looks at directly; `objects` looks through concept models"""
+        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound}
+        return {name: types[name] for name in self.classifiers if name in types}
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The feature types that are looked at directly."""
+        return tuple(dict.fromkeys(self.looks_at.values()))

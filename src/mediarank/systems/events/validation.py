@@ -1,0 +1,95 @@
+"""Which method of `events` is served: how well each ranks clips that neither classifiers nor fusions have seen.
+
+The clips of `rank` are dealt into folds, groups kept together. Each fusion learns from all of `base` and from the
+other folds, and ranks the clips of the fold together with those of `valid`. The figure of a method is its mean average
+precision over folds and events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.base_models.svm import grouped_folds
+from mediarank.evaluation.metrics import average_precision
+from mediarank.learners.fusion.fusion_methods import fusion
+from mediarank.types import Doubles
+
+Marks = npt.NDArray[np.bool_]
+FOLDS: Final = 5
+REPEATS: Final = 3
+"""Times that the clips are dealt anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Scores (clips, events, classifiers) by one set of base classifiers.
+
+    held_in, out_of_fold : of the clips of `base`, by classifiers that have seen them and by cross-validation
+    unseen, valid : of the clips of `rank` and `valid`, by classifiers that have not seen them
+    """
+
+    held_in: Doubles
+    out_of_fold: Doubles
+    unseen: Doubles
+    valid: Doubles
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """(clips, events) which clips of each role show which event; groups : (rank clips,) numbers"""
+
+    base: Marks
+    rank: Marks
+    valid: Marks
+    groups: npt.NDArray[np.intp]
+
+
+def validate(
+    sets: Mapping[str, Judged], uses: Mapping[str, str], alone: Sequence[str], frozen: str, truth: Truth, seed: int
+) -> dict[str, float]:
+    """Method -> its figure: the fusions of `uses`, each over its set, then the frozen classifiers `alone`."""
+    figures = {}
+    for method, which in uses.items():
+        figures[method] = _figure(lambda kept, e, m=method, j=sets[which]: _fused(m, j, truth, kept, e), truth, seed)  # type: ignore[misc]
+    found = sets[frozen]
+    for column, name in enumerate(alone):
+        scores = np.concatenate([found.unseen[:, :, column], found.valid[:, :, column]])
+        figures[name] = _figure(lambda kept, e, s=scores: s[:, e], truth, seed)  # type: ignore[misc]
+    return figures
+
+
+def _fused(method: str, judged: Judged, truth: Truth, kept: npt.NDArray[np.intp], event: int) -> Doubles:
+    """Scores of all clips of `rank`, then of `valid`, by a fusion that learned from the clips `kept` of `rank`."""
+    kind = fusion(method)
+    source = kind.of(judged.held_in[:, event], judged.out_of_fold[:, event])
+    learned = kind.make().fit(source, truth.base[:, event], judged.unseen[kept, event], truth.rank[kept, event])
+    return learned.predict(np.concatenate([judged.unseen[:, event], judged.valid[:, event]]))
+
+
+def _figure(scores: Callable[[npt.NDArray[np.intp], int], Doubles], truth: Truth, seed: int) -> float:
+    """scores : of all clips of `rank` and `valid`, given the clips to learn from and the event"""
+    clips = np.arange(len(truth.rank))
+    valid = len(clips) + np.arange(len(truth.valid))
+    values = []
+    for event in range(truth.rank.shape[1]):
+        marks = np.concatenate([truth.rank[:, event], truth.valid[:, event]])
+        folds = [
+            fold
+            for repeat in range(REPEATS)
+            for fold in grouped_folds(
+                truth.rank[:, event], truth.groups, FOLDS, np.random.default_rng([seed, event, repeat])
+            )
+        ] or [np.zeros(0, dtype=np.intp)]
+        precisions = []
+        for fold in folds:
+            judged = np.concatenate([fold, valid])
+            if marks[judged].any() and not marks[judged].all():
+                precisions.append(average_precision(marks[judged], scores(np.setdiff1d(clips, fold), event)[judged]))
+        if precisions:
+            values.append(float(np.mean(precisions)))
+    return float(np.mean(values)) if values else 0.0

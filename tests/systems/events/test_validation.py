@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+
+from mediarank.systems.events.validation import Judged, Truth, validate
+
+USES = {"average": "frozen", "meta_only": "frozen", "log_odds": "frozen"}
+
+
+def made(clips: int = 60, seed: int = 0, valid: int = 20) -> tuple[Judged, Truth]:
+    """Two classifiers of one event: the first is right, the second is noise."""
+    rng = np.random.default_rng(seed)
+
+    def role(count: int) -> tuple[np.ndarray, np.ndarray]:
+        shown = np.arange(count) % 4 == 0
+        good = np.clip(0.35 * shown + rng.uniform(0.2, 0.5, count), 0, 1)
+        return np.stack([good, rng.uniform(0, 1, count)], axis=1)[:, None], shown[:, None]
+
+    (base, base_y), (rank, rank_y), (held, held_y) = role(clips), role(clips), role(valid)
+    return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(clips))
+
+
+def test_a_method_that_learns_whom_to_trust_is_ahead_and_noise_is_last() -> None:
+    judged, truth = made()
+    figures = validate({"frozen": judged}, USES, ("good", "noise"), "frozen", truth, seed=7)
+    assert list(figures) == ["average", "meta_only", "log_odds", "good", "noise"]
+    assert figures["good"] == 1
+    assert figures["noise"] < 0.6
+    assert figures["meta_only"] > figures["average"]
+
+
+def test_a_fold_is_not_learned_from() -> None:
+    """Labels by chance can't be learned, however well a fusion fits those that it sees."""
+    judged, truth = made(clips=40, valid=0)
+    rng = np.random.default_rng(1)
+    shown = rng.permutation(np.arange(40) % 4 == 0)[:, None]
+    noise = rng.uniform(0, 1, (40, 1, 12))
+    blind = Judged(noise, noise, noise, noise[:0])
+    chance = Truth(shown, shown, shown[:0], np.repeat(np.arange(20), 2))
+    figures = validate({"frozen": blind}, {"meta_only": "frozen"}, (), "frozen", chance, seed=7)
+    assert figures["meta_only"] < 0.75
+    assert np.isfinite(validate({"frozen": judged}, USES, (), "frozen", truth, seed=7)["log_odds"])
+
+
+def test_a_single_positive_is_judged_on_valid_and_none_at_all_gives_zero() -> None:
+    judged, truth = made()
+    lone = np.zeros_like(truth.rank)
+    lone[3] = True
+    figures = validate(
+        {"frozen": judged}, USES, ("good",), "frozen", Truth(truth.base, lone, truth.valid, truth.groups), 7
+    )
+    assert figures["good"] == 1
+    nothing = Truth(truth.base, np.zeros_like(truth.rank), np.zeros_like(truth.valid), truth.groups)
+    assert set(validate({"frozen": judged}, USES, ("good",), "frozen", nothing, 7).values()) == {0.0}
