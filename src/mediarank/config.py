@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mediarank.stages.manifest import ManifestConfig
     from mediarank.stages.report import ReportConfig
     from mediarank.stages.splits import SplitsConfig
+    from mediarank.stages.wire import Wanted
     from mediarank.systems.model import Needs
 
 PARAMS: Final = Path("params.yaml")
@@ -147,6 +148,14 @@ class Params:
                     f"{_hint(missing, known[section])}"
                 )
         return needs
+
+    @property
+    def wanted(self) -> Wanted:
+        """What decides which stages dvc.yaml has and what they read."""
+        from mediarank.stages.wire import Wanted
+
+        families = {name: type(family).__module__ for name, family in self.features.items()}
+        return Wanted(families, tuple(self.base_models), {name: self.reads(name) for name in self.systems})
 
     @cached_property
     def evaluation(self) -> EvaluationConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import made_system
@@ -81,18 +82,22 @@ def test_only_what_the_configuration_names_is_opened(tmp_path: Path) -> None:
 
 
 def test_what_a_configuration_reads() -> None:
+    @dataclass(frozen=True)
     class Own:
-        def reads(self, features: list[str], base_models: list[str]) -> Needs:
-            return Needs((features[-1],))
+        motion: str = "clips"
 
+        def reads(self) -> Needs:
+            return Needs((self.motion,))
+
+    @dataclass(frozen=True)
     class Silent:
-        seed = 7
+        seed: int = 7
 
     known = (["colour", "shape", "sound"], ["colour"])
     assert reads(Config(features=("shape",), base_models=("colour",)), *known) == Needs(("shape",), ("colour",))
     assert reads(Config(), *known) == Needs(("colour", "shape", "sound"), ("colour",)), "empty means all"
     assert reads(Silent(), *known) == Needs(()), "no such field means none"
-    assert reads(Own(), *known) == Needs(("sound",))
+    assert reads(Own(), *known) == Needs(("clips",))
 
 
 def test_a_skipped_system_says_why_everywhere(tmp_path: Path) -> None:

@@ -13,6 +13,18 @@ System = Annotated[str, typer.Argument(help="a system, as in params.yaml")]
 
 
 @app.command(rich_help_panel=STAGES)
+def wire(
+    check: Annotated[bool, typer.Option("--check", help="write nothing, but stop if dvc.yaml is out of date")] = False,
+) -> None:
+    """Write dvc.yaml from params.yaml and the imports of the code."""
+    from mediarank import config
+    from mediarank.stages import wire as stage
+
+    wanted = config.load().wanted
+    print(stage.run(wanted, DATA) if check else stage.write(wanted))
+
+
+@app.command(rich_help_panel=STAGES)
 def collect() -> None:
     """Bring media and labels into data/raw."""
     from mediarank import config

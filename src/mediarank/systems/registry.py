@@ -7,6 +7,7 @@ when it is asked for: reporting and opening a model do without the learners, mos
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from importlib import import_module
 from typing import Any, Final, Protocol
 
@@ -45,10 +46,10 @@ class Reporting(Protocol):
 
 
 class Reads(Protocol):
-    """What a `Config` may define to say what its system reads; without it, `reads` looks at two of its fields."""
+    """What a `Config` may define to say what its system reads; without it, its `features` and `base_models` do."""
 
-    def reads(self, features: Sequence[str], base_models: Sequence[str]) -> Needs:
-        """Of the feature types and base models in params.yaml, those that `fit` opens with this configuration."""
+    def reads(self) -> Needs:
+        """The feature types and base models that `fit` opens with this configuration."""
 
 
 def config_of(name: str) -> type[Any]:
@@ -57,17 +58,20 @@ def config_of(name: str) -> type[Any]:
 
 
 def reads(config: Any, features: Sequence[str], base_models: Sequence[str]) -> Needs:
-    """What a system opens when it is fitted; dvc.yaml lists exactly this, and `Inputs` holds exactly this.
+    """What a system opens when it is fitted: dvc.yaml lists exactly this, and `Inputs` holds exactly this.
 
-    A configuration without a method `reads` (see `Reads`) names it in `features` and `base_models`, fields or
-    properties, where empty means all that params.yaml has. It reads none of a kind that it has no such name for.
+    A field `features` or `base_models` that is left empty means all that params.yaml has, which are given here.
     """
     if hasattr(config, "reads"):
         own: Reads = config
-        return own.reads(features, base_models)
-    named = ((getattr(config, "features", None), features), (getattr(config, "base_models", None), base_models))
-    found, built_on = (() if names is None else tuple(names) or tuple(known) for names, known in named)
-    return Needs(found, built_on)
+        needs = own.reads()
+    else:
+        needs = Needs(tuple(getattr(config, "features", ())), tuple(getattr(config, "base_models", ())))
+    empty = {field.name for field in fields(config) if not getattr(config, field.name)}
+    return Needs(
+        tuple(features) if "features" in empty else needs.features,
+        tuple(base_models) if "base_models" in empty else needs.base_models,
+    )
 
 
 def fit_of(name: str) -> Fit:
