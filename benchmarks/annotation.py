@@ -26,7 +26,7 @@ from annotation_speed import boosting
 from annotation_types import SETS, Described, describe
 
 from mediarank.evaluation.keywords import KeywordScores, row_scores
-from mediarank.learners.neighbours.keyword_scores import Rehearsal
+from mediarank.learners.neighbours.keyword_scores import TrainingQueries
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.similarity.distance_stack import stack_distances
@@ -147,7 +147,7 @@ class Split:
     def measured(self, ranker: NeighbourRanker, found: Fitted, stack: np.ndarray) -> KeywordScores:
         scores = np.concatenate(
             [
-                found.listening.hear(ranker.similarity(stack[:, start : start + 128]), self.keywords)
+                found.rule.scores(ranker.similarity(stack[:, start : start + 128]), self.keywords)
                 for start in range(0, len(self.test), 128)
             ]
         )
@@ -183,8 +183,8 @@ def repeat(
 def refitted(labelled: Labelled, method: str, found: Fitted, config: AnnotationConfig) -> Fitted:
     whole = Part.outside(labelled, None)
     [(_, ranker)] = RANKERS[METHODS[method].ranker](whole, config.with_only(found.chosen.settings), False)
-    rehearsal = Rehearsal.of(whole.similarity(ranker), whole.keywords, whole.asked())
-    return replace(found, ranker=ranker, listening=rehearsal.learn([found.chosen.listening])[0])
+    queries = TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked())
+    return replace(found, ranker=ranker, rule=queries.learn([found.chosen.rule])[0])
 
 
 def together(methods: Sequence[str]) -> list[list[str]]:
@@ -206,9 +206,9 @@ def print_row(method: str, scores: KeywordScores, fitted: Fitted) -> None:
 
 
 def settings_text(fitted: Fitted) -> str:
-    listening = fitted.chosen.listening
-    numbers = {**fitted.chosen.settings, **listening.numbers()}
-    return ", ".join([listening.rule, *(f"{key} {value}" for key, value in numbers.items())])
+    rule = fitted.chosen.rule
+    numbers = {**fitted.chosen.settings, **rule.numbers()}
+    return ", ".join([rule.kind, *(f"{key} {value}" for key, value in numbers.items())])
 
 
 def short(found: KeywordScores) -> dict[str, float]:

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 
 from mediarank.labels import Labels
-from mediarank.systems.annotation.config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
 TOPICS = (("sea", "boat"), ("forest", "tree"), ("city", "tower"), ("field", "cow"))
 
-QUICK = AnnotationConfig(
+QUICK = Config(
     ("colour", "noise"),
     {"colour": "l2"},
     tuple(METHODS),

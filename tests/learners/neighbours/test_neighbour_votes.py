@@ -1,4 +1,4 @@
-"""Listening to neighbours: eq 6 and its mean by chance, votes by plain loops, JEC's rule on a worked example."""
+"""Votes of neighbours: eq 6 and its mean by chance, votes by plain loops, JEC's rule on a worked example."""
 
 from __future__ import annotations
 

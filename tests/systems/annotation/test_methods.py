@@ -9,7 +9,7 @@ import pytest
 from made_annotation import QUICK, made_inputs
 
 from mediarank.evaluation.keywords import KeywordScores
-from mediarank.learners.neighbours.keyword_scores import Listening
+from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder
 from mediarank.systems.annotation.images import Labelled, Part
@@ -59,14 +59,14 @@ def test_the_best_on_held_out_images_is_chosen() -> None:
         best = max(fitted.tried, key=lambda tried: tried.scores.f1)
         assert fitted.chosen.scores.f1 >= best.scores.f1 - best.error
     assert found["jec"].ranker is found["2pknn"].ranker
-    assert {tried.listening.rule for tried in found["rnn"].tried} == {"count", "vote"}
+    assert {tried.rule.kind for tried in found["rnn"].tried} == {"count", "vote"}
     assert {tried.settings["rounds"] for tried in found["rnn"].tried} == {5, 20}
 
 
 def test_of_what_can_not_be_told_apart_the_most_balanced_is_chosen() -> None:
     def tried(precision: float, recall: float, error: float = 0.02) -> Tried:
         f1 = 2 * precision * recall / (precision + recall)
-        return Tried({}, Listening("count"), KeywordScores(precision, recall, f1, 9, 0), error)
+        return Tried({}, KeywordRule("count"), KeywordScores(precision, recall, f1, 9, 0), error)
 
     greedy, balanced, worse = tried(0.2, 0.5), tried(0.28, 0.28), tried(0.24, 0.25)
     assert choose([greedy, balanced, worse]) is balanced

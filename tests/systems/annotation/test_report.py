@@ -75,8 +75,8 @@ def test_nothing_in_common_is_refused() -> None:
 def test_the_section_shows_all_of_it() -> None:
     both = {"good": scores(True), "<bad>": scores(False)}
     measured = measure(both, LABELS, EvaluationConfig(resamples=20))
-    facts = {"effect_of_k": [{"k": k, "precision": 0.1, "recall": 0.2, "f1": 0.13, "n_plus": 3} for k in (5, 50)]}
-    found = section(both, measured, LABELS, lambda _: None, 4, facts)
+    figures = {"effect_of_k": [{"k": k, "precision": 0.1, "recall": 0.2, "f1": 0.13, "n_plus": 3} for k in (5, 50)]}
+    found = section(both, measured, LABELS, lambda _: None, 4, {}, figures)
     assert next(fact.value for fact in found.facts) == "good"
     headings = [block.heading for block in found.blocks[1:]]
     assert headings == ["Methods", "Effect of k", "More or fewer words", "Images and their words", "Words"]
@@ -85,7 +85,7 @@ def test_the_section_shows_all_of_it() -> None:
     assert [row[0] for row in words.rows] == ["a", "b", "h"], "frequent words first"
     page = render(Report("x", (), [found]))
     assert "&lt;bad&gt;" in page
-    plain = section(both, measured, LABELS, lambda _: None, 4, {})
+    plain = section(both, measured, LABELS, lambda _: None, 4, {}, {})
     assert "Effect of k" not in [block.heading for block in plain.blocks[1:]]
 
 

@@ -1,10 +1,10 @@
-"""Rules by which the labelled images that are like a new one are heard, and which numbers of each to choose from.
+"""Rules that turn similarities to labelled images into scores of words, and the settings of each to choose from.
 
-A `Listening` is a rule with its numbers: it turns similarities into scores of words. `count` (eq 6 of paper 001) and
-`transfer` (JEC) need nothing else. `vote`, `two_pass` and `ridge` give raw scores that are comparable between images
-but not between words, so each word is put on a scale of its own, to some power: its frequency, or its lead, which is
-how much more images get that have the word. `sigmoid` is TagProp's: votes through a curve a word. What a rule learns,
-it learns from training images asked without themselves. `CANDIDATES` are tried by cross-validation.
+A `KeywordRule` is a rule with its numbers. `count` (eq 6 of paper 001) and `transfer` (JEC) need nothing else. `vote`,
+`two_pass` and `ridge` give raw scores that are comparable between images but not between words, so each word gets its
+own scale: a power of its frequency, or of its lead, which is how much more images score that have the word. `sigmoid`
+is TagProp's: votes through one curve per word. What a rule learns, it learns from training images that are asked about
+as if they had no words (`TrainingQueries`). Cross-validation tries the `CANDIDATES`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,14 @@ from mediarank.types import ConfigError, Floats
 
 RULES: Final = ("count", "transfer", "vote", "two_pass", "ridge", "sigmoid")
 DEEPEST: Final = 400
-"""Neighbours that any rule asks, at most."""
+"""The most neighbours that any rule looks at."""
 PENALTY: Final = 0.1
 """λ of the ridge, where an image's kernel with itself is 1."""
 SMALLEST_LEAD: Final = 0.1
-"""Of the median lead: words that their own images do not bring up would otherwise be blown up beyond all others."""
+"""Share of the median lead: a word that its own images do not predict would otherwise outgrow all others."""
+
+
+Columns = npt.NDArray[np.intp]
 
 
 def _none() -> Floats:
@@ -46,16 +49,16 @@ def _none() -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Listening:
+class KeywordRule:
     """
-    k : nearest images that are asked; per_word : nearest images of each word, for `two_pass`
+    k : nearest images that vote; per_word : nearest images of each word, for `two_pass`
     sharpness : how fast an image's weight falls off with similarity
-    scale, power : raw scores are divided by so high a power of the word's frequency or lead
-    means, units (words,) : what is taken off a word's raw score, and what it is measured in
+    scale, power : raw scores are divided by the word's frequency or lead to this power
+    means, units (words,) : what is subtracted from a word's raw score, and what it is divided by
     slopes, offsets (words,) : for `sigmoid`; coefficients (images, words) : for `ridge`
     """
 
-    rule: str
+    kind: str
     k: int = DEEPEST
     per_word: int = 1
     sharpness: float = 1.0
@@ -68,40 +71,59 @@ class Listening:
     coefficients: Floats = field(default_factory=_none)
 
     def __post_init__(self) -> None:
-        if self.rule not in RULES:
-            raise ConfigError(f"There is no rule {self.rule!r} to hear neighbours by; there are {', '.join(RULES)}.")
+        if self.kind not in RULES:
+            raise ConfigError(f"There is no rule {self.kind!r} for scoring words; choose of {', '.join(RULES)}.")
 
-    def hear(self, similarity: Floats, keywords: Keywords, neighbours: Neighbours | None = None) -> Floats:
-        """(queries, words) scores. neighbours : at least k of them, where they are known already"""
-        return self.scaled(self.raw(similarity, keywords, neighbours))
+    def scores(
+        self,
+        similarity: Floats,
+        keywords: Keywords,
+        neighbours: Neighbours | None = None,
+        columns: Columns | None = None,
+    ) -> Floats:
+        """(queries, words) scores. neighbours : at least k, where known already; columns : of some words only"""
+        return self.scaled(self.raw(similarity, keywords, neighbours, columns), columns)
 
-    def raw(self, similarity: Floats, keywords: Keywords, neighbours: Neighbours | None = None) -> Floats:
-        """What is heard, before words are put on scales of their own."""
-        if self.rule == "ridge":
-            return np.asarray(linear(np.exp(self.sharpness * similarity), self.coefficients.T), dtype=np.float32)
-        if self.rule == "two_pass":
+    def raw(
+        self,
+        similarity: Floats,
+        keywords: Keywords,
+        neighbours: Neighbours | None = None,
+        columns: Columns | None = None,
+    ) -> Floats:
+        """Scores before each word is put on its own scale."""
+        if self.kind == "ridge":
+            coefficients = self.coefficients if columns is None else self.coefficients[:, columns]
+            kernel = np.exp(self.sharpness * similarity).astype(np.float64)  # sums of thousands of terms of both signs
+            return linear(kernel, coefficients.T).astype(np.float32)
+        if self.kind == "two_pass":
             votes = two_pass_relevance(similarity, keywords, self.per_word, self.sharpness)
-            return np.asarray(votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-12), dtype=np.float32)
+            shares = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-12)
+            return np.asarray(shares if columns is None else shares[:, columns], dtype=np.float32)
         found = neighbours or find_neighbours(similarity, self.k)
-        if self.rule == "count":
-            return count_relevance(found, keywords, self.k)
-        if self.rule == "transfer":
-            return transferred(found, keywords, self.k)
-        return voted(found, keywords, self.k, self.sharpness)
+        if self.kind == "transfer":  # the first neighbour's other words matter too
+            moved = transferred(found, keywords, self.k)
+            return moved if columns is None else moved[:, columns]
+        wanted = keywords if columns is None else keywords.of_words(columns)
+        if self.kind == "count":
+            return count_relevance(found, wanted, self.k)
+        return voted(found, wanted, self.k, self.sharpness)
 
-    def scaled(self, raw: Floats) -> Floats:
-        if self.rule in ("count", "transfer"):
+    def scaled(self, raw: Floats, columns: Columns | None = None) -> Floats:
+        """Raw scores with each word on its own scale."""
+        if self.kind in ("count", "transfer"):
             return raw
-        if self.rule == "sigmoid":
-            return np.asarray(expit(self.slopes * raw + self.offsets), dtype=np.float32)
-        return np.asarray((raw - self.means) / self.units**self.power, dtype=np.float32)
+        some = slice(None) if columns is None else columns
+        if self.kind == "sigmoid":
+            return np.asarray(expit(self.slopes[some] * raw + self.offsets[some]), dtype=np.float32)
+        return np.asarray((raw - self.means[some]) / self.units[some] ** self.power, dtype=np.float32)
 
-    def what_is_heard(self) -> tuple[Any, ...]:
+    def raw_key(self) -> tuple[Any, ...]:
         """The numbers that raw scores depend on."""
-        return self.rule, self.k, self.per_word, self.sharpness
+        return self.kind, self.k, self.per_word, self.sharpness
 
     def numbers(self) -> dict[str, Any]:
-        """Which of its numbers a model's facts keep."""
+        """The numbers that a model keeps among its facts."""
         names = {
             "count": ("k",),
             "transfer": ("k",),
@@ -110,12 +132,12 @@ class Listening:
             "ridge": ("sharpness", "scale", "power"),
             "sigmoid": ("k", "sharpness"),
         }
-        return {name: getattr(self, name) for name in names[self.rule]}
+        return {name: getattr(self, name) for name in names[self.kind]}
 
     def arrays(self) -> dict[str, Floats]:
-        """Which of its arrays a model keeps."""
+        """The arrays that a model keeps."""
         names = {"sigmoid": ("slopes", "offsets"), "ridge": ("means", "units", "coefficients")}
-        learned = names.get(self.rule, ("means", "units") if self.rule in ("vote", "two_pass") else ())
+        learned = names.get(self.kind, ("means", "units") if self.kind in ("vote", "two_pass") else ())
         return {name: getattr(self, name) for name in learned}
 
 
@@ -123,30 +145,30 @@ SCALES: Final[Sequence[tuple[Literal["frequency", "lead"], float]]] = (
     *(("frequency", power) for power in (0.25, 0.5, 0.75)),
     *(("lead", power) for power in (0.25, 0.5, 0.625, 0.75, 0.875, 1.0)),
 )
-CANDIDATES: Final[Mapping[str, Sequence[Listening]]] = {
-    "count": [Listening("count", k) for k in (5, 10, 20, 30, 50, 100, 200, 400)],
-    "transfer": [Listening("transfer", k) for k in (2, 5, 10, 20)],
+CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
+    "count": [KeywordRule("count", k) for k in (5, 10, 20, 30, 50, 100, 200, 400)],
+    "transfer": [KeywordRule("transfer", k) for k in (2, 5, 10, 20)],
     "vote": [
-        Listening("vote", k, sharpness=sharpness, scale=scale, power=power)
+        KeywordRule("vote", k, sharpness=sharpness, scale=scale, power=power)
         for k, sharpness, (scale, power) in product((20, 50, 200, 400), (1.0, 1.5, 2.0, 2.5, 3.0, 4.0), SCALES)
     ],
     "two_pass": [
-        Listening("two_pass", per_word=per_word, sharpness=sharpness, scale=scale, power=power)
+        KeywordRule("two_pass", per_word=per_word, sharpness=sharpness, scale=scale, power=power)
         for per_word, sharpness, (scale, power) in product((1, 3), (2.0, 4.0), (("lead", 0.0), *SCALES))
     ],
     "ridge": [
-        Listening("ridge", sharpness=sharpness, scale=scale, power=power)
+        KeywordRule("ridge", sharpness=sharpness, scale=scale, power=power)
         for sharpness, (scale, power) in product((0.125, 0.25), SCALES)
     ],
-    "sigmoid": [Listening("sigmoid", 100)],
+    "sigmoid": [KeywordRule("sigmoid", 100)],
 }
 """Settings of each rule; their sharpness is relative to the contrast of the similarities."""
 
 
 def contrast(similarity: Floats, depth: int = 50) -> float:
-    """How much more similar the nearest image is than the 50th, on average over queries; 1 where there is no more.
+    """How much more similar the nearest image is than the 50th, on average over queries; 1 where all are alike.
 
-    Where there are fewer images it is the last; those at −inf are none.
+    With fewer images the last one counts as the 50th; images at −inf are left out.
     """
     scores = find_neighbours(similarity, depth).scores.astype(np.float64)
     last = np.where(np.isfinite(scores), scores, np.inf).min(axis=1)
@@ -155,8 +177,8 @@ def contrast(similarity: Floats, depth: int = 50) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Rehearsal:
-    """Training images asked without themselves: what rules learn from.
+class TrainingQueries:
+    """Training images as queries, each without itself among its neighbours: what rules learn from.
 
     similarity (queries, images) : −inf from an image to itself; keywords : of the images
     asked (queries,) : positions of the queries among the images; scale : the contrast of the similarities
@@ -169,34 +191,34 @@ class Rehearsal:
     scale: float
 
     @classmethod
-    def of(cls, similarity: Floats, keywords: Keywords, asked: npt.NDArray[np.intp]) -> Rehearsal:
+    def of(cls, similarity: Floats, keywords: Keywords, asked: npt.NDArray[np.intp]) -> TrainingQueries:
         neighbours = find_neighbours(similarity, min(DEEPEST, similarity.shape[1] - 1))
         return cls(similarity, keywords, asked, neighbours, contrast(similarity))
 
-    def learn(self, candidates: Sequence[Listening], iterations: int = 60) -> list[Listening]:
-        """The candidates with all that they need to be heard; what differs in scale alone is computed once.
+    def learn(self, candidates: Sequence[KeywordRule], iterations: int = 60) -> list[KeywordRule]:
+        """The candidates with what they learn; those that differ in scale alone share their raw scores.
 
-        iterations : of the fitting of sigmoids
+        iterations : of L-BFGS, for sigmoids
         """
-        heard: dict[tuple[Any, ...], tuple[Listening, Floats]] = {}
+        known: dict[tuple[Any, ...], tuple[KeywordRule, Floats]] = {}
         learned = []
         for candidate in candidates:
-            if candidate.rule in ("count", "transfer"):
+            if candidate.kind in ("count", "transfer"):
                 learned.append(candidate)
-            elif candidate.rule == "sigmoid":
+            elif candidate.kind == "sigmoid":
                 learned.append(self._with_sigmoids(candidate, iterations))
             else:
-                key = candidate.what_is_heard()
-                if key not in heard:
-                    heard[key] = self._heard(candidate)
-                listening, raw = heard[key]
-                learned.append(self._on_scale(replace(listening, scale=candidate.scale, power=candidate.power), raw))
+                key = candidate.raw_key()
+                if key not in known:
+                    known[key] = self._raw(candidate)
+                rule, raw = known[key]
+                learned.append(self._on_scale(replace(rule, scale=candidate.scale, power=candidate.power), raw))
         return learned
 
-    def _heard(self, candidate: Listening) -> tuple[Listening, Floats]:
-        """The candidate with absolute sharpness, and its raw scores of the queries, themselves left out."""
+    def _raw(self, candidate: KeywordRule) -> tuple[KeywordRule, Floats]:
+        """The candidate with absolute sharpness, and its raw scores of the queries."""
         absolute = replace(candidate, sharpness=candidate.sharpness / self.scale)
-        if candidate.rule == "ridge":
+        if candidate.kind == "ridge":
             own = self.keywords.rows[self.asked]
             kernel = np.exp(absolute.sharpness * self.similarity[:, self.asked])
             np.fill_diagonal(kernel, 1.0)
@@ -206,10 +228,10 @@ class Rehearsal:
             return replace(absolute, coefficients=coefficients), raw
         return absolute, absolute.raw(self.similarity, self.keywords, self.neighbours)
 
-    def _on_scale(self, listening: Listening, raw: Floats) -> Listening:
-        if listening.scale == "frequency":
+    def _on_scale(self, rule: KeywordRule, raw: Floats) -> KeywordRule:
+        if rule.scale == "frequency":
             units = np.maximum(self.keywords.frequencies, 1).astype(np.float32)
-            return replace(listening, means=np.zeros_like(units), units=units)
+            return replace(rule, means=np.zeros_like(units), units=units)
         own = self.keywords.rows[self.asked]
         means = raw.mean(axis=0, dtype=np.float64)
         having = (raw * own).sum(axis=0, dtype=np.float64) / np.maximum(own.sum(axis=0), 1)
@@ -217,9 +239,9 @@ class Rehearsal:
         known = own.any(axis=0)
         floor = SMALLEST_LEAD * float(np.median(leads[known])) if known.any() else 0.0
         leads = np.maximum(leads, max(floor, 1e-9))
-        return replace(listening, means=means.astype(np.float32), units=leads.astype(np.float32))
+        return replace(rule, means=means.astype(np.float32), units=leads.astype(np.float32))
 
-    def _with_sigmoids(self, candidate: Listening, iterations: int) -> Listening:
+    def _with_sigmoids(self, candidate: KeywordRule, iterations: int) -> KeywordRule:
         """Curves and sharpness by maximum likelihood."""
         places, scores = self.neighbours.places[:, : candidate.k], self.neighbours.scores[:, : candidate.k]
         gaps: npt.NDArray[Any] = (scores[:, :1] - scores) / np.float32(self.scale)

@@ -1,5 +1,7 @@
-"""The keywords of labelled images, in the three forms that learners ask for: rows of 0 and 1, the words of an image,
-and the images of a word."""
+"""The keywords of labelled images in the three forms that learners need.
+
+Rows of 0 and 1, the words of an image, and the images of a word.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +44,10 @@ class Keywords:
 
     def restricted_to(self, places: npt.NDArray[np.intp]) -> Keywords:
         return Keywords(self.words, self.rows[places])
+
+    def of_words(self, columns: npt.NDArray[np.intp]) -> Keywords:
+        """The same images with some of the words."""
+        return Keywords(tuple(self.words[column] for column in columns.tolist()), self.rows[:, columns])
 
     @cached_property
     def frequencies(self) -> npt.NDArray[np.float64]:

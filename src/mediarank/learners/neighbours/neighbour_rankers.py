@@ -1,16 +1,18 @@
-"""Two ways to say which labelled images are nearest: by a weighted sum of distances, or by a learned order.
+"""Two ways to rank labelled images by nearness: by a weighted sum of distances, or by a learned order.
 
 Both turn distances (types, queries, images) into similarities (queries, images), higher is nearer. `WeightedSum` is
-JEC and its kin. `BoostedOrder` is what RankBoost learned (paper 001): for each type a step function of the rank; it
-scores a query by selecting the few distances at which its steps lie, without sorting the collection.
+JEC and its variants. `BoostedOrder` is what RankBoost learned (paper 001): for each type a step function of the rank.
+It scores a query by selecting the few distances at which its steps lie, without sorting the collection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from mediarank.similarity.distance_stack import weighted_similarity
@@ -27,6 +29,14 @@ class WeightedSum:
 
     weights: Floats
 
+    def used(self) -> npt.NDArray[np.bool_]:
+        """Which types it looks at."""
+        return np.asarray(self.weights != 0)
+
+    def only(self, types: Sequence[int]) -> WeightedSum:
+        """The same for a stack of some types."""
+        return WeightedSum(self.weights[list(types)])
+
     def similarity(self, stack: Floats) -> Floats:
         return weighted_similarity(stack, self.weights)
 
@@ -41,6 +51,14 @@ class BoostedOrder:
     def __post_init__(self) -> None:
         if self.tables.shape[1:] != (len(self.thresholds) + 1,):
             raise DataError(f"{len(self.thresholds)} thresholds don't fit tables of shape {self.tables.shape}.")
+
+    def used(self) -> npt.NDArray[np.bool_]:
+        """Which types it looks at."""
+        return np.asarray(self.tables.any(axis=1))
+
+    def only(self, types: Sequence[int]) -> BoostedOrder:
+        """The same for a stack of some types."""
+        return BoostedOrder(self.tables[list(types)], self.thresholds)
 
     def of_levels(self, levels: Levels) -> Floats:
         """From levels (types, queries, images), where these are known."""

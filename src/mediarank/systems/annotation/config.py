@@ -18,7 +18,7 @@ from mediarank.types import ConfigError
 
 @dataclass(frozen=True)
 class Method:
-    """ranker : of the neighbours; rules : to hear them by, of which cross-validation chooses one"""
+    """ranker : of the neighbours; rules : for scoring words, of which cross-validation chooses one"""
 
     ranker: str
     rules: tuple[str, ...]
@@ -44,23 +44,26 @@ Count = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)
-class AnnotationConfig:
+class Config:
     """features : the types that images are compared by
-    distances : feature type -> l1, l2, kl, chi2 or cosine; l1 where nothing is said
-    methods : of METHODS
-    words : suggested an image, by which the rest is chosen
-    pairs : preferences drawn a training image; of several numbers cross-validation chooses, but with one alone it
-        makes do with fold_pairs; regression_pairs : for the regressions
+    distances : feature type -> l1, l2, kl, chi2 or cosine; l1 by default
+    methods : names in METHODS
+    serve : the method that answers by default; without it, the one that validated best
+    words : suggested per image; the F1 with so many words decides what is chosen
+    pairs : preferences drawn per training image; of several numbers cross-validation chooses; where there is only one,
+        the folds draw fold_pairs to save time
+    regression_pairs : the same for the regressions
     ndcg_depth : k of NDCG@k, the positions in which order matters; epsilon : weight of pairs beyond them
     rounds : of RankBoost, chosen from these; step : see `learners/boosting/pair_rankboost.py`
-    tagprop_neighbours, tagprop_iterations : of TagProp, and of sigmoids in general
-    queries : training images that are learned from as queries, at most, and as their distances fit into memory_gib;
-        all are neighbours
+    tagprop_neighbours, tagprop_iterations : of TagProp; the iterations also of other sigmoids
+    queries : the most training images to use as queries, fewer if their distances don't fit into memory_gib; all
+        training images are neighbours
     """
 
-    features: tuple[str, ...] = ("lab_histogram", "hog")
+    features: tuple[str, ...] = ("lab_thirds", "autocorrelogram", "gist", "hog", "lbp", "gabor", "sift")
     distances: Mapping[str, Literal["l1", "l2", "kl", "chi2", "cosine"]] = field(default_factory=dict)
     methods: tuple[str, ...] = ("jec", "nw_rnn", "rnn", "tagprop", "2pknn")
+    serve: str | None = None
     words: Count = 5
     folds: Annotated[int, Field(ge=2)] = 5
     pairs: tuple[Count, ...] = (500,)
@@ -84,14 +87,14 @@ class AnnotationConfig:
                 f"systems.annotation.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(METHODS)}."
             )
         if not self.features:
-            raise ConfigError("systems.annotation.features: name one feature type at least.")
-        strangers = sorted(set(self.distances) - set(self.features))
-        if strangers:
-            raise ConfigError(f"systems.annotation.distances speaks of {', '.join(strangers)}, not among its features.")
+            raise ConfigError("systems.annotation.features: name at least one feature type.")
+        unknown = sorted(set(self.distances) - set(self.features))
+        if unknown:
+            raise ConfigError(f"systems.annotation.distances names {', '.join(unknown)}, which is not in its features.")
         if not (self.pairs and self.rounds):
-            raise ConfigError("systems.annotation: give one number of pairs and of rounds at least.")
+            raise ConfigError("systems.annotation: give at least one number of pairs and one of rounds.")
 
-    def with_only(self, settings: Mapping[str, int]) -> AnnotationConfig:
+    def with_only(self, settings: Mapping[str, int]) -> Config:
         """With the numbers that were chosen, where there was a choice."""
         if not settings:
             return self

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from mediarank.evaluation.keywords import METRICS, KeywordScores, row_scores
-from mediarank.learners.neighbours.keyword_scores import CANDIDATES, DEEPEST, Listening, Rehearsal
+from mediarank.learners.neighbours.keyword_scores import CANDIDATES, DEEPEST, KeywordRule, TrainingQueries
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.learners.neighbours.neighbour_votes import find_neighbours
-from mediarank.systems.annotation.config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.rankers import RANKERS
 from mediarank.types import Floats
@@ -32,41 +32,41 @@ class Tried:
     """
 
     settings: Mapping[str, int]
-    listening: Listening
+    rule: KeywordRule
     scores: KeywordScores
     error: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedMethod:
     """A method, fitted: its ranker and its rule, what they were chosen for, and what else was tried."""
 
     ranker: NeighbourRanker
-    listening: Listening
+    rule: KeywordRule
     chosen: Tried
     tried: Sequence[Tried]
 
 
-def fit_methods(labelled: Labelled, methods: Sequence[str], config: AnnotationConfig) -> dict[str, Fitted]:
+def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> dict[str, FittedMethod]:
     """Every method, with the settings and the rule that suggest words best for held-out training images."""
-    fitted: dict[str, Fitted] = {}
+    fitted: dict[str, FittedMethod] = {}
     whole = Part.outside(labelled, None)
     folds = [Part.outside(labelled, fold) for fold in np.unique(labelled.fold_of).tolist()]
     for name in dict.fromkeys(METHODS[method].ranker for method in methods):
         own = [method for method in methods if METHODS[method].ranker == name]
         rules = dict.fromkeys(rule for method in own for rule in METHODS[method].rules)
         tried = _cross_validated(name, folds, [c for rule in rules for c in CANDIDATES[rule]], config)
-        rankers: dict[tuple[int, ...], tuple[NeighbourRanker, Rehearsal]] = {}
+        rankers: dict[tuple[int, ...], tuple[NeighbourRanker, TrainingQueries]] = {}
         for method in own:
-            eligible = [found for found in tried if found.listening.rule in METHODS[method].rules]
+            eligible = [found for found in tried if found.rule.kind in METHODS[method].rules]
             chosen = choose(eligible)
             key = tuple(chosen.settings.values())
             if key not in rankers:
                 [(_, ranker)] = RANKERS[name](whole, config.with_only(chosen.settings), False)
-                rankers[key] = ranker, Rehearsal.of(whole.similarity(ranker), whole.keywords, whole.asked())
-            ranker, rehearsal = rankers[key]
-            [listening] = rehearsal.learn([chosen.listening], config.tagprop_iterations)
-            fitted[method] = Fitted(ranker, listening, chosen, eligible)
+                rankers[key] = ranker, TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked())
+            ranker, queries = rankers[key]
+            [rule] = queries.learn([chosen.rule], config.tagprop_iterations)
+            fitted[method] = FittedMethod(ranker, rule, chosen, eligible)
     return {method: fitted[method] for method in methods}
 
 
@@ -78,7 +78,7 @@ def choose(tried: Sequence[Tried]) -> Tried:
 
 
 def _cross_validated(
-    name: str, folds: Sequence[Part], candidates: Sequence[Listening], config: AnnotationConfig
+    name: str, folds: Sequence[Part], candidates: Sequence[KeywordRule], config: Config
 ) -> list[Tried]:
     """Every option of a ranker with every candidate rule, measured on the held-out images of each fold in turn."""
     found: dict[tuple[int, int], list[KeywordScores]] = {}
@@ -98,19 +98,19 @@ def _cross_validated(
 
 
 def _held_out(
-    part: Part, ranker: NeighbourRanker, candidates: Sequence[Listening], config: AnnotationConfig
+    part: Part, ranker: NeighbourRanker, candidates: Sequence[KeywordRule], config: Config
 ) -> list[KeywordScores]:
     """How each candidate does on images that neither the ranker nor the rule has learned from."""
-    rehearsal = Rehearsal.of(part.similarity(ranker), part.keywords, part.asked())
+    queries = TrainingQueries.of(part.similarity(ranker), part.keywords, part.asked())
     similarity = part.similarity(ranker, held_out=True)
     neighbours = find_neighbours(similarity, DEEPEST)
-    raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale alone share what they heard
+    raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale alone share their raw scores
     scores = []
-    for listening in rehearsal.learn(candidates, config.tagprop_iterations):
-        key = listening.what_is_heard()
+    for rule in queries.learn(candidates, config.tagprop_iterations):
+        key = rule.raw_key()
         if key not in raw:
-            raw[key] = listening.raw(similarity, part.keywords, neighbours)
-        scores.append(row_scores(part.true, listening.scaled(raw[key]), config.words))
+            raw[key] = rule.raw(similarity, part.keywords, neighbours)
+        scores.append(row_scores(part.true, rule.scaled(raw[key]), config.words))
     return scores
 
 

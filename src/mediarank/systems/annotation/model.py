@@ -1,183 +1,170 @@
-"""The fitted annotation system: labelled images, and for every method a ranker of neighbours and a rule to hear them.
+"""The fitted system `annotation`: labelled images, and per method a ranker of neighbours and a rule for words.
 
-`AnnotationModel` scores words for new images from their vectors: one pass of distances to all labelled images, then
-every method from the same distances. `to_arrays` and `of_arrays` keep it as npz and JSON. `needs`, `method` and
-`serve` make it a served model: the method whose suggestions fitted held-out training images best.
+A new image is compared with the labelled images by the feature types that the method's ranker looks at; the rule turns
+the similarities into scores of words. The model is its arrays and facts, with the collection's vectors of the labelled
+images; each is read when a method first needs it. `pack` makes arrays and facts of what was fitted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 
-from mediarank.learners.neighbours.keyword_scores import Listening
+from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.similarity.distance_stack import stack_distances
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, shared_items
+from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
+from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power")
 LEARNED: Final = ("means", "units", "slopes", "offsets", "coefficients")
-"""What of a `Listening` is kept as JSON and as arrays."""
+"""What of a `KeywordRule` is kept among the facts, and what as arrays."""
 BLOCK: Final = 128
 """New images compared with the labelled ones at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class AnnotationModel:
-    """features, measures : the types that images are compared by, and the distance of each
-    items, keywords : the labelled images
-    rankers, listening : of each method; validation : its F1 on held-out training images
+class Model(RankingModel):
+    """facts : `features` and `distances` (the types that images are compared by, and how), `items` (the labelled
+    images), `words`, and `settings` (method -> its ranker, its rule and their numbers)
+    arrays : the keywords of the labelled images, and "<method>.<array>"
     """
 
-    features: tuple[str, ...]
-    measures: tuple[str, ...]
-    items: tuple[str, ...]
-    keywords: Keywords
-    rankers: Mapping[str, NeighbourRanker]
-    listening: Mapping[str, Listening]
-    validation: Mapping[str, float]
+    def __init__(
+        self, arrays: Mapping[str, Any], facts: Mapping[str, Any], matrices: Mapping[str, FeatureMatrix]
+    ) -> None:
+        self.arrays, self.facts, self.matrices = arrays, facts, matrices
+        self.methods = tuple(facts["methods"])
+        self.validation = dict(facts["validation"])
+        self.served = facts["served"]
+        self.names = tuple(facts["words"])
+        self.needs = self.needs_of(facts)
+        self._rankers: dict[str, NeighbourRanker] = {}
+        self._rules: dict[str, KeywordRule] = {}
+        self._vectors: dict[str, Floats] = {}
 
-    @property
-    def best(self) -> str:
-        """The method with the highest F1 in cross-validation; the first of several."""
-        return max(self.validation, key=lambda method: self.validation[method])
+    def rank(
+        self, described: Described, items: Sequence[str], names: Sequence[str] | None = None, method: str | None = None
+    ) -> Doubles:
+        """Scores (items, words); higher fits better. A labelled image is annotated by the others."""
+        chosen = self.method(method)
+        return self.rank_by(described, items, [chosen], names)[chosen]
 
-    def scores(
-        self,
-        queries: Sequence[Floats],
-        known: Sequence[Floats],
-        methods: Sequence[str] | None = None,
-        names: Sequence[str] = (),
-    ) -> dict[str, Floats]:
-        """method -> (images, words). queries[k] : (images, d_k); known[k] : the labelled images' vectors, (n, d_k)
+    def rank_by(
+        self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None = None
+    ) -> dict[str, Doubles]:
+        """method -> scores (items, words), from one pass of distances by the feature types that the methods look at."""
+        columns = self._columns(names)
+        rankers = {self.facts["settings"][method]["ranker"]: self.ranker(method) for method in methods}
+        looked_at = np.flatnonzero(np.any([ranker.used() for ranker in rankers.values()], axis=0)).tolist() or [0]
+        features, measures = ([self.facts[part][k] for k in looked_at] for part in ("features", "distances"))
+        known = [self._known(name) for name in features]
+        words = len(self.names) if columns is None else len(columns)
+        scores = {method: np.zeros((len(items), words)) for method in methods}
+        for start in range(0, len(items), BLOCK):
+            block = items[start : start + BLOCK]
+            stack = stack_distances([_rows(described, name, block) for name in features], known, measures)
+            similarity = {name: ranker.only(looked_at).similarity(stack) for name, ranker in rankers.items()}
+            for row, item in enumerate(block):
+                if item in self._place:
+                    for values in similarity.values():
+                        values[row, self._place[item]] = -np.inf
+            for method in methods:
+                near = similarity[self.facts["settings"][method]["ranker"]]
+                scores[method][start : start + BLOCK] = self.rule(method).scores(near, self.keywords, columns=columns)
+        return scores
 
-        names : of the queries; one that is a labelled image itself is not asked about itself
-        """
-        wanted = tuple(self.rankers) if methods is None else tuple(methods)
-        unknown = [method for method in wanted if method not in self.rankers]
-        if unknown:
-            raise ConfigError(f"The model has no method {', '.join(unknown)}; it has {', '.join(self.rankers)}.")
-        count = len(queries[0])
-        place = {item: number for number, item in enumerate(self.items)}
-        selves = [(k, place[name]) for k, name in enumerate(names) if name in place]
-        out = {method: np.empty((count, len(self.keywords.words)), np.float32) for method in wanted}
-        for start in range(0, count, BLOCK):
-            rows = slice(start, start + BLOCK)
-            stack = stack_distances([part[rows] for part in queries], known, self.measures)
-            similar: dict[int, Floats] = {}  # methods may share a ranker
-            for method in wanted:
-                ranker = self.rankers[method]
-                if id(ranker) not in similar:
-                    similar[id(ranker)] = ranker.similarity(stack)
-                    for k, image in selves:
-                        if rows.start <= k < rows.stop:
-                            similar[id(ranker)][k - rows.start, image] = -np.inf
-                out[method][rows] = self.listening[method].hear(similar[id(ranker)], self.keywords)
-        return out
-
-    def to_arrays(self) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]:
-        """Methods that share a ranker keep it once, under the first one's name."""
-        starts, words = self.keywords.by_image
-        arrays: dict[str, np.ndarray[Any, Any]] = {"keyword_starts": starts, "keywords": words}
-        keeper: dict[int, str] = {}
-        methods = {}
-        for method, ranker in self.rankers.items():
-            name = keeper.setdefault(id(ranker), method)
-            if isinstance(ranker, BoostedOrder):
-                arrays |= {f"{name}.tables": ranker.tables, f"{name}.thresholds": ranker.thresholds}
+    def ranker(self, method: str) -> NeighbourRanker:
+        """How the method ranks labelled images; several methods may share a ranker."""
+        name = self.facts["settings"][method]["ranker"]
+        if name not in self._rankers:
+            if f"{name}.tables" in self.arrays:
+                self._rankers[name] = BoostedOrder(self.arrays[f"{name}.tables"], self.arrays[f"{name}.thresholds"])
             else:
-                arrays[f"{name}.weights"] = ranker.weights
-            listening = self.listening[method]
-            arrays |= {f"{method}.{key}": array for key, array in listening.arrays().items()}
-            methods[method] = {
-                "ranker": name,
-                "rule": listening.rule,
-                **listening.numbers(),
-                "validation_f1": self.validation[method],
-            }
-        facts = {
-            "features": list(self.features),
-            "distances": list(self.measures),
-            "items": list(self.items),
-            "words": list(self.keywords.words),
-            "methods": methods,
-        }
-        return arrays, facts
+                self._rankers[name] = WeightedSum(self.arrays[f"{name}.weights"])
+        return self._rankers[name]
+
+    def rule(self, method: str) -> KeywordRule:
+        """How the method turns similarities into scores of words."""
+        if method not in self._rules:
+            found = self.facts["settings"][method]
+            numbers: dict[str, Any] = {key: found[key] for key in NUMBERS if key in found}
+            numbers |= {key: self.arrays[f"{method}.{key}"] for key in LEARNED if f"{method}.{key}" in self.arrays}
+            self._rules[method] = KeywordRule(found["rule"], **numbers)
+        return self._rules[method]
+
+    @cached_property
+    def keywords(self) -> Keywords:
+        """Of the labelled images."""
+        rows = np.zeros((len(self.facts["items"]), len(self.names)), np.float32)
+        images = np.repeat(np.arange(len(rows)), np.diff(self.arrays["keyword_starts"]))
+        rows[images, self.arrays["keywords"]] = 1
+        return Keywords(self.names, rows)
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {item: number for number, item in enumerate(self.facts["items"])}
+
+    def _known(self, name: str) -> Floats:
+        """The labelled images' vectors of a feature type."""
+        if name not in self._vectors:
+            try:
+                self._vectors[name] = self.matrices[name].rows(self.facts["items"])
+            except (KeyError, DataError) as error:
+                raise DataError(
+                    f"The model needs the {name} of its {len(self.facts['items'])} labelled images, and the collection "
+                    "has changed since it was fitted: run dvc repro."
+                ) from error
+        return self._vectors[name]
+
+    def _columns(self, names: Sequence[str] | None) -> np.ndarray[Any, np.dtype[np.intp]] | None:
+        if names is None:
+            return None
+        place = {word: number for number, word in enumerate(self.names)}
+        unknown = [name for name in names if name not in place]
+        if unknown:
+            raise DataError(
+                f"No training image has the keyword {', '.join(unknown)}; there are {len(self.names)} keywords, such "
+                f"as {', '.join(self.names[:5])}."
+            )
+        return np.array([place[name] for name in names], dtype=np.intp)
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        return {name: self.arrays[name] for name in self.arrays}, dict(self.facts)
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, np.ndarray[Any, Any]], facts: Mapping[str, Any]) -> AnnotationModel:
-        words = tuple(facts["words"])
-        rows = np.zeros((len(facts["items"]), len(words)), np.float32)
-        starts = arrays["keyword_starts"]
-        rows[np.repeat(np.arange(len(rows)), np.diff(starts)), arrays["keywords"]] = 1
-        kept: dict[str, NeighbourRanker] = {}  # in JSON methods come in any order, a sharer before the keeper
-        for name in {found["ranker"] for found in facts["methods"].values()}:
-            if f"{name}.tables" in arrays:
-                kept[name] = BoostedOrder(arrays[f"{name}.tables"], arrays[f"{name}.thresholds"])
-            else:
-                kept[name] = WeightedSum(arrays[f"{name}.weights"])
-        rankers = {method: kept[found["ranker"]] for method, found in facts["methods"].items()}
-        listening = {}
-        for method, found in facts["methods"].items():
-            numbers: dict[str, Any] = {key: found[key] for key in NUMBERS if key in found}
-            numbers |= {key: arrays[f"{method}.{key}"] for key in LEARNED if f"{method}.{key}" in arrays}
-            listening[method] = Listening(found["rule"], **numbers)
-        validation = {method: found["validation_f1"] for method, found in facts["methods"].items()}
-        features, measures, items = (tuple(facts[name]) for name in ("features", "distances", "items"))
-        return cls(features, measures, items, Keywords(words, rows), rankers, listening, validation)
+    def from_arrays(cls, arrays: Mapping[str, Any], facts: Mapping[str, Any], parts: Parts) -> Model:
+        return cls(arrays, facts, parts.matrices)
+
+    @classmethod
+    def needs_of(cls, facts: Mapping[str, Any]) -> Needs:
+        return Needs(tuple(facts["features"]), collection=tuple(facts["features"]))
 
 
-@dataclass(frozen=True, eq=False)
-class ServedAnnotation:
-    """The model with the labelled images' vectors: words, scored for new images."""
-
-    model: AnnotationModel
-    known: tuple[Floats, ...]
-    method: str
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        return self.model.features
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.model.keywords.words
-
-    def able(self, described: Mapping[str, FeatureMatrix]) -> list[str]:
-        return shared_items(described, self.features)
-
-    def rank(self, described: Mapping[str, FeatureMatrix], items: Sequence[str]) -> Floats:
-        """Scores (items, words), higher fits better. described : by feature type"""
-        vectors = [described[name].rows(items) for name in self.features]
-        return self.model.scores(vectors, self.known, [self.method])[self.method]
+def pack(
+    keywords: Keywords, rankers: Mapping[str, NeighbourRanker], rules: Mapping[str, KeywordRule]
+) -> tuple[Arrays, dict[str, dict[str, Any]]]:
+    """Arrays, and the settings of each method; methods that share a ranker keep it once, under the first one's name."""
+    starts, words = keywords.by_image
+    arrays: Arrays = {"keyword_starts": starts, "keywords": words}
+    keeper: dict[int, str] = {}
+    settings = {}
+    for method, ranker in rankers.items():
+        name = keeper.setdefault(id(ranker), method)
+        if isinstance(ranker, BoostedOrder):
+            arrays |= {f"{name}.tables": ranker.tables, f"{name}.thresholds": ranker.thresholds}
+        else:
+            arrays[f"{name}.weights"] = ranker.weights
+        rule = rules[method]
+        arrays |= {f"{method}.{key}": array for key, array in rule.arrays().items()}
+        settings[method] = {"ranker": name, "rule": rule.kind, **rule.numbers()}
+    return arrays, settings
 
 
-def needs(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    """The feature types that an image must be described by."""
-    return tuple(facts["features"])
-
-
-def method(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    """Which of the fitted methods is served."""
-    return AnnotationModel.of_arrays(arrays, facts).best
-
-
-def serve(
-    arrays: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    matrices: Mapping[str, FeatureMatrix],
-    chosen: str | None = None,
-) -> ServedAnnotation:
-    """The model over its labelled images. chosen : a method, other than the best"""
-    model = AnnotationModel.of_arrays(arrays, facts)
-    name = chosen or model.best
-    if name not in model.rankers:
-        raise ConfigError(f"The model has no method {name!r}; it has {', '.join(model.rankers)}.")
-    gone = [item for item in model.items if any(item not in matrices[kind] for kind in model.features)]
-    if gone:
-        raise DataError(f"{len(gone)} labelled images have no features any more, such as {gone[0]}; run dvc repro.")
-    return ServedAnnotation(model, tuple(matrices[kind].rows(model.items) for kind in model.features), name)
+def _rows(described: Mapping[str, FeatureMatrix], name: str, items: Sequence[str]) -> Floats:
+    if name not in described:
+        raise DataError(f"The images are not described by {name!r}; list it under features in params.yaml.")
+    return described[name].rows(items)

@@ -18,14 +18,14 @@ from mediarank.learners.neighbours.neighbour_votes import find_neighbours
 from mediarank.learners.neighbours.preferences import consistency
 from mediarank.learners.neighbours.tagprop import TagProp
 from mediarank.similarity.rank_levels import rank_thresholds
-from mediarank.systems.annotation.config import AnnotationConfig
+from mediarank.systems.annotation.config import Config
 from mediarank.systems.annotation.images import Labelled, Part
 
 Options = list[tuple[dict[str, int], NeighbourRanker]]
 """Rankers with the settings that tell them apart; of several, cross-validation chooses."""
 
 
-def fit_boosted(part: Part, config: AnnotationConfig, weighted: bool, quick: bool) -> Options:
+def fit_boosted(part: Part, config: Config, weighted: bool, quick: bool) -> Options:
     """RNN, or NW-RNN: RankBoost over drawn preferences, for every number of pairs and of rounds."""
     levels, types = part.labelled.levels, len(part.labelled.levels)
     thresholds = rank_thresholds(len(part.labelled.keywords))
@@ -55,7 +55,7 @@ def equally_weighted(part: Part) -> WeightedSum:
     return WeightedSum((1 / spread / len(spread)).astype(np.float32))
 
 
-def fit_combination(name: str, part: Part, config: AnnotationConfig) -> NeighbourRanker:
+def fit_combination(name: str, part: Part, config: Config) -> NeighbourRanker:
     """A sum of scaled distances whose weights a regression finds."""
     drawn = part.preferences(config.regression_pairs, config.ndcg_depth, config.epsilon, config.seed)
     labelled = part.labelled
@@ -80,7 +80,7 @@ def fit_best_feature(part: Part) -> NeighbourRanker:
     return _only(part.labelled, int(np.argmax(shared)))
 
 
-def fit_tagprop(part: Part, config: AnnotationConfig) -> NeighbourRanker:
+def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
     """TagProp's weights, learned over the nearest images by equal weights."""
     labelled = part.labelled
     similarity = part.similarity(equally_weighted(part))
@@ -96,7 +96,7 @@ def fit_tagprop(part: Part, config: AnnotationConfig) -> NeighbourRanker:
     return WeightedSum((model.weights_ / labelled.spread).astype(np.float32))
 
 
-RANKERS: Final[Mapping[str, Callable[[Part, AnnotationConfig, bool], Options]]] = {
+RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "best_feature": lambda part, config, _: [({}, fit_best_feature(part))],
     "jec": lambda part, config, _: [({}, equally_weighted(part))],
     "least_squares": lambda part, config, _: [({}, fit_combination("least_squares", part, config))],

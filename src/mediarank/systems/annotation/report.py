@@ -1,7 +1,7 @@
 """How well keywords are suggested, and how it is shown: `measure` and `section` of the system `annotation`.
 
-A method's scores have a row a test image and a column a word; the five highest are its suggestions. Precision and
-recall are taken a word and averaged over the words that test images have, as in section 4 of paper 001.
+A method's scores have one row per test image and one column per word; the five highest are its suggestions. Precision
+and recall are taken per word and averaged over the words that test images have, as in section 4 of paper 001.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TITLES: Final = {
     "precision": ("P %", "mean precision over words; a word that is never suggested has 0"),
     "recall": ("R %", "mean recall over words"),
     "f1": ("F1 %", "harmonic mean of P and R"),
-    "n_plus": ("N+", "words that are suggested rightly at least once"),
+    "n_plus": ("N+", "words that are suggested correctly at least once"),
 }
 MOST_SUGGESTIONS: Final = 10
 A_ROW: Final = 5
@@ -33,7 +33,7 @@ A_ROW: Final = 5
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    """P, R, F1 and N+ of each method with five words an image; a row a word; and P and R by the number of words."""
+    """P, R, F1 and N+ of each method with five words per image; each word's figures; P and R by number of words."""
     true = words_of(labels, next(iter(scores.values())).ids.tolist())
     tables, rows, curves = {}, [], []
     for method, matrix in scores.items():
@@ -66,17 +66,18 @@ def section(
     thumbnail: Thumbnail,
     results: int,
     facts: Mapping[str, Any],
+    figures: Mapping[str, Any],
 ) -> Section:
     """Methods, figure 1, P and R by the number of words, images with their words, and the table of words."""
     best = best_method(measured.summary, "f1")
     matrix, found = scores[best], measured.metrics[best]
     intro = (
-        f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken a word and "
+        f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken per word and "
         "averaged over words, so a rare word counts as much as a frequent one."
     )
     blocks: list[Block] = [Text([intro]), methods_table(measured.summary)]
-    if facts.get("effect_of_k"):
-        blocks.append(effect_of_k_figure(facts["effect_of_k"]))
+    if figures.get("effect_of_k"):
+        blocks.append(effect_of_k_figure(figures["effect_of_k"]))
     blocks += [
         by_count_figure(measured.curves, best),
         images_gallery(matrix, words_of(labels, matrix.ids.tolist()), thumbnail, results),
@@ -91,6 +92,7 @@ def section(
             Fact("P / R", f"{found['precision']:.0%} / {found['recall']:.0%}", "means over words"),
             Fact("words found", f"{found['n_plus']:.0f} of {found['queries']:,}", "N+"),
             Fact("test images", f"{len(matrix):,}"),
+            Fact("served", str(facts.get("served", best)), "the best on held-out images, unless params.yaml names one"),
         ],
     )
 
@@ -133,8 +135,8 @@ def by_count_figure(curves: pd.DataFrame, highlight: str) -> Figure:
         for method, curve in curves.groupby("method", sort=False)
     ]
     svg = line_figure(lines, "recall", "precision", highlight=highlight)
-    alt = f"Precision against recall with 1 to {MOST_SUGGESTIONS} words an image, one line a method."
-    return Figure("More or fewer words", svg, alt, f"From 1 to {MOST_SUGGESTIONS} words an image, from left to right.")
+    alt = f"Precision against recall with 1 to {MOST_SUGGESTIONS} words per image, one line per method."
+    return Figure("More or fewer words", svg, alt, f"From 1 to {MOST_SUGGESTIONS} words per image, from left to right.")
 
 
 def images_gallery(matrix: FeatureMatrix, true: Words, thumbnail: Thumbnail, results: int) -> Gallery:
@@ -175,7 +177,7 @@ def words_table(per_word: pd.DataFrame, method: str) -> Table:
 
 
 def _vocabulary(matrix: FeatureMatrix, true: Words) -> list[str]:
-    """The words that are measured: known from training images, and true of a test image at least."""
+    """The words that are measured: known from training images, and true of at least one test image."""
     occurring = {word for words in true.values() for word in words}
     vocabulary = [word for word in matrix.names if word in occurring]
     if not vocabulary:
