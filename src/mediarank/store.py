@@ -168,12 +168,19 @@ def read_roles(path: Path) -> Roles:
     return Roles(read_table(path))
 
 
-def write_features(folder: Path, matrix: FeatureMatrix, meta: Mapping[str, Any] | None = None) -> None:
-    """`values.npy`, `index.parquet` (ids) and `meta.json` (names and whatever else describes the columns)."""
+def write_features(
+    folder: Path,
+    matrix: FeatureMatrix,
+    meta: Mapping[str, Any] | None = None,
+    fitted: Mapping[str, np.ndarray[Any, Any]] | None = None,
+) -> None:
+    """`values.npy`, `index.parquet` (ids), `meta.json` (names and other facts); `fitted.npz` where there are arrays."""
     with atomic_folder(folder) as temporary:
         np.save(temporary / "values.npy", np.ascontiguousarray(matrix.values), allow_pickle=False)
         write_table(temporary / "index.parquet", pd.DataFrame({"id": matrix.ids}))
         write_json(temporary / "meta.json", {**(meta or {}), "names": list(matrix.names)})
+        if fitted:
+            write_arrays(temporary / "fitted.npz", fitted)
 
 
 def read_features(folder: Path) -> FeatureMatrix:
@@ -181,6 +188,12 @@ def read_features(folder: Path) -> FeatureMatrix:
     values: Floats = _read(folder / "values.npy", lambda p: np.load(p, mmap_mode="r", allow_pickle=False))
     ids = read_table(folder / "index.parquet")["id"].to_numpy(dtype=str)
     return FeatureMatrix(ids, tuple(read_json(folder / "meta.json")["names"]), values)
+
+
+def read_fitted(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+    """The facts and the fitted arrays that were written with a matrix; no arrays where nothing was fitted."""
+    arrays = read_arrays(folder / "fitted.npz") if (folder / "fitted.npz").exists() else {}
+    return read_json(folder / "meta.json"), arrays
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
