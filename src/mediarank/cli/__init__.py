@@ -14,6 +14,7 @@ from mediarank.cli import (  # noqa: F401 - their commands
     describing,
     events,
     finding,
+    label,
     operations,
     overview,
     retrieval,
