@@ -24,6 +24,7 @@ env: .venv/.ready ## make .venv from requirements.lock
 	@touch $@
 
 run: env ## generate the demo collection, run the pipeline, record it, print the results
+	$(BIN)/mediarank wire
 	$(BIN)/dvc repro
 	$(BIN)/mediarank track
 	$(BIN)/mediarank results
@@ -34,10 +35,11 @@ test: env ## the tests, but for drills
 drills: env ## the tests that take minutes: real servers, killed processes, whole runs
 	$(BIN)/python -m pytest -m slow
 
-check: env ## ruff and mypy
+check: env ## ruff, mypy, and whether dvc.yaml is up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mediarank wire --check
 
 bench: env ## every benchmark, on what it generates itself
 	@for script in $$(grep -l '^if __name__' benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -156,5 +156,5 @@ class Watch:
         for process in self._process.children(recursive=True):
             words = process.cmdline()
             if "mediarank" in words[:4] and "-m" in words[:3]:
-                found.append(("@".join(words[words.index("mediarank") + 1 :]), process))
+                found.append(("-".join(words[words.index("mediarank") + 1 :]), process))
         return found

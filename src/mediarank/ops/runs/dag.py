@@ -1,6 +1,6 @@
 """The pipeline's graph as DVC sees it: which stages, in which order, after which others, and what is out of date.
 
-`dvc.yaml` is the only place where an edge is written. `read_plan` asks DVC for the edges, for the order in which a
+`dvc.yaml` holds the edges (`mediarank wire` writes it). `read_plan` asks DVC for the edges, for the order in which a
 plain `dvc repro` would take the stages (the plan order) and for what has not changed; `python -m
 mediarank.ops.runs.dag` prints the same as JSON, for who would rather not import DVC. `put_in_order` puts what DVC
 writes down as stages finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel
@@ -26,7 +26,7 @@ LOCK = "dvc.lock"
 class Stage:
     """One stage of the pipeline.
 
-    address : what DVC calls it, such as `features@hog`
+    address : what DVC calls it, such as `features-hog`
     upstream : addresses of the stages whose outputs it reads, in plan order
     commands : the lines it runs; none for data that DVC only keeps (a `.dvc` file)
     outs : what it writes, below the root

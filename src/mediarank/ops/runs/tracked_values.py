@@ -113,8 +113,10 @@ def _system(lock: Lock, name: str) -> Record:
     if metrics is None:
         raise DataError(f"data/evaluation/{name} has no metrics.json; run dvc repro.")
     used: dict[str, str] = {}
+    # Versions before `mediarank wire` multiplied their stages by `foreach`, which puts an @ before the key.
+    own_stages = {f"{stage}{mark}{name}" for stage in ("systems", "evaluation") for mark in "-@"}
     for address, stage in lock.stages.items():
-        if address.endswith(f"@{name}"):
+        if address in own_stages:
             used |= flatten(stage.get("params", {}).get(PARAMS, {}))
     own = f"systems.{name}."
     return Record(

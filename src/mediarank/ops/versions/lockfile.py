@@ -26,7 +26,7 @@ REPRO_FIRST: Final = "run dvc repro first."
 
 @dataclass(frozen=True)
 class Lock:
-    """The planned stages of `dvc.lock` by address, such as `features@hog`, and the whole of params.yaml."""
+    """The planned stages of `dvc.lock` by address, such as `features-hog`, and the whole of params.yaml."""
 
     root: Path
     stages: Mapping[str, Mapping[str, Any]]
