@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import errno
 import mmap
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from mediarank import disk
+from mediarank.disk import MORE_MEMORY, REMEDIES
 from mediarank.types import MachineFault, MediaError
 
 TOO_MUCH_MEMORY: Final = "Decoding it takes more memory than one file may use; it may be damaged."
@@ -23,38 +24,12 @@ SPARE_BYTES: Final = 64 * 1024**2
 """A machine that can't give this much to an idle process has run out of memory, whatever the file asked for."""
 
 _OPENCV_NO_MEMORY: Final = -4  # cv2.Error.StsNoMem
-_MAKE_ROOM: Final = "free disk space and run it again"
-_REPAIR_DISK: Final = "check the disk or the network drive (dmesg), and run it again"
-_FEWER_FILES: Final = "raise the limit (ulimit -n), or use fewer processes (MEDIARANK_JOBS), and run it again"
-_MORE_MEMORY: Final = "end other programs, or use fewer processes (MEDIARANK_JOBS), and run it again"
-REMEDIES: Final = {
-    errno.ENOSPC: _MAKE_ROOM,
-    errno.EDQUOT: _MAKE_ROOM,
-    errno.EFBIG: "raise the limit on the size of files (ulimit -f), and run it again",
-    errno.EROFS: "mount the disk so that it can be written to, and run it again",
-    errno.EIO: _REPAIR_DISK,
-    errno.ESTALE: _REPAIR_DISK,
-    errno.ENODEV: _REPAIR_DISK,
-    errno.ENXIO: _REPAIR_DISK,
-    errno.ETIMEDOUT: _REPAIR_DISK,
-    errno.EHOSTDOWN: _REPAIR_DISK,
-    errno.ENOTCONN: _REPAIR_DISK,
-    errno.EMFILE: _FEWER_FILES,
-    errno.ENFILE: _FEWER_FILES,
-    errno.ENOMEM: _MORE_MEMORY,
-    errno.EAGAIN: _MORE_MEMORY,
-}
-"""Errors of the operating system that no media file can cause, and what to do about each."""
 
 
 def machine_fault(error: BaseException) -> MachineFault | None:
     """The error as a fault of the machine, or None if it is not one. FFmpeg's own errors are judged elsewhere."""
-    if isinstance(error, MachineFault):
-        return error
-    if isinstance(error, OSError) and error.errno in REMEDIES and not _from_decoder(error):
-        where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
-        return MachineFault(f"{os.strerror(error.errno)}{where}: {REMEDIES[error.errno]}. No file was quarantined.")
-    return None
+    fault = None if _from_decoder(error) else disk.machine_fault(error)
+    return MachineFault(f"{fault} No file was quarantined.") if fault and fault is not error else fault
 
 
 @contextmanager
@@ -105,7 +80,7 @@ def require_memory() -> None:
     try:
         mmap.mmap(-1, SPARE_BYTES).close()
     except (OSError, MemoryError) as error:
-        raise MachineFault(f"The machine is out of memory: {_MORE_MEMORY}. No file was quarantined.") from error
+        raise MachineFault(f"The machine is out of memory: {MORE_MEMORY}. No file was quarantined.") from error
 
 
 def words_of(error: BaseException) -> str:

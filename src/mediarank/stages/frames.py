@@ -43,8 +43,8 @@ class Frames:
             item, reason = next(iter(self.failures.items()))
             raise CheckFailed(
                 f"{len(self.failures)} of {items} items can't be decoded, more than frames.max_failed_share allows "
-                f"({config.max_failed_share:.0%}), such as {item}: {reason} Read data/frames/quarantine.csv; replace or "
-                "remove these files, or raise frames.max_failed_share in params.yaml."
+                f"({config.max_failed_share:.0%}), such as {item}: {reason} Read data/frames/quarantine.csv; replace "
+                "or remove these files, or raise frames.max_failed_share in params.yaml."
             )
 
 

@@ -8,7 +8,6 @@ what is under way, so that a rollback that was killed is put back by the next on
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from mediarank.disk import open_json
 from mediarank.ops.runs.dvc_repair import mend_dvc_lock
 from mediarank.ops.runs.one_at_a_time import FILE, take
 from mediarank.ops.services.environment import state_folder
@@ -199,7 +199,7 @@ def _put_back_interrupted(root: Path, say: Callable[[str], None]) -> None:
     note = state_folder(root) / NOTE
     if not note.exists():
         return
-    begun = json.loads(note.read_text())
+    begun = open_json(note.read_bytes())
     if git(root, "rev-parse", "HEAD") != begun["left"]:  # it was killed after its commit
         note.unlink()
         return
