@@ -23,7 +23,7 @@ AFTERWARDS = {"promotion"}
 
 LEVELS = [
     {"types"},
-    {"labels", "disk"},
+    {"labels", "disk", "seals"},
     {"store", "fanout", "evaluation"},
     {"media"},
     {"collections", "similarity"},
@@ -40,7 +40,7 @@ LEVELS = [
 ]
 OPERATIONS = {"mlflow", "prefect", "great_expectations", "dvc"}
 ALGORITHMS = {"similarity", "features", "base_models", "learners", "systems", "evaluation"}
-CONTRACTS = {"types", "labels", "disk", "store", "fanout", "config", "__init__", "cli", "__main__"}
+CONTRACTS = {"types", "labels", "disk", "seals", "store", "fanout", "config", "__init__", "cli", "__main__"}
 
 
 def modules() -> list[Path]:

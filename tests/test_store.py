@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediarank import disk, store
+from mediarank import seals, store
 from mediarank.labels import Labels
 from mediarank.types import DataError, FeatureMatrix, MachineFault, Roles
 
@@ -88,7 +88,7 @@ def test_pickles_are_refused(tmp_path: Path) -> None:
     store.write_features(tmp_path, matrix())
     np.save(tmp_path / "values.npy", np.array([{"evil": 1}], dtype=object), allow_pickle=True)
     store.write_json(
-        tmp_path / "meta.json", {"names": ["x", "y"], "values_sha256": disk.file_sha256(tmp_path / "values.npy")}
+        tmp_path / "meta.json", {"names": ["x", "y"], "values_sha256": seals.file_sha256(tmp_path / "values.npy")}
     )
     with pytest.raises(DataError, match=r"values\.npy can't be read"):
         store.read_features(tmp_path)

@@ -1,37 +1,32 @@
-"""How bytes reach the disk, and how they are checked when they come back.
+"""How bytes reach the disk: faults of the machine, atomic writes, and the removal of what killed writers left.
 
-First the faults of the machine, then atomic writes, then checksums. What is promised: after a write has returned, its
-value survives a power failure; a process that is killed, or a power failure on the way, leaves the old value or the
-new one. A file is complete on the disk before it gets its name, and the name before the call returns. Each checksum is
-inside its file and covers all of it, so a damaged file is never taken for a sound one, and other programs can still
-read the formats.
+What is promised: after a write has returned, its value survives a power failure; a process that is killed, or a power
+failure on the way, leaves the old value or the new one. A file is complete on the disk before it gets its name, and the
+name is on the disk before the call returns.
 """
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import hashlib
-import io
-import json
+import fcntl
 import os
+import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
 from mediarank.types import MachineFault
 
-SEAL: Final = "sha256"
-"""The key under which a JSON object holds its own checksum."""
-_ZIP_SEAL: Final = b"sha256:"
-_PARQUET: Final = b"PAR1"
-_PARQUET_SEAL: Final = b"mediarank-sha256"
 _MANY_FILES: Final = 32
 """A folder with more files than this is written out with the whole file system at once, which is faster."""
+
+_UNFINISHED: Final[ContextVar[frozenset[Path]]] = ContextVar("_UNFINISHED", default=frozenset())
+"""The temporary folders that are being filled; nobody reads them before they are renamed."""
 
 _MAKE_ROOM: Final = "free disk space and run it again"
 _REPAIR_DISK: Final = "check the disk or the network drive (dmesg), and run it again"
@@ -70,58 +65,115 @@ def machine_fault(error: BaseException) -> MachineFault | None:
 @contextmanager
 def atomic_path(target: Path) -> Iterator[Path]:
     """Yield a temporary path beside `target`; on success it replaces `target`, on failure it is removed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
+    with scratch(target, tempfile.mkstemp) as temporary:
         yield temporary
         temporary.chmod(0o644)
-        sync(temporary)
+        inside = any(folder in _UNFINISHED.get() for folder in target.parents)  # then it is synced with its folder
+        if not inside:
+            sync(temporary)
         temporary.replace(target)
-        sync(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        if not inside:
+            sync(target.parent)
 
 
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `target`; on success it takes the place of `target`."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        yield temporary
+    with scratch(target) as temporary:
+        before = _UNFINISHED.set(_UNFINISHED.get() | {temporary})
+        try:
+            yield temporary
+        finally:
+            _UNFINISHED.reset(before)
         temporary.chmod(0o755)
         sync_folder(temporary)
         if not target.exists():
             temporary.replace(target)
         elif not _exchange(temporary, target):
             # Without an atomic exchange there is an instant without the folder; its stage would then run again.
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-            target.replace(old)
-            temporary.replace(target)
-            temporary = old
+            with scratch(target) as old:
+                target.replace(old)
+                temporary.replace(target)
         sync(target.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def sweep(folder: Path) -> list[Path]:
-    """Remove what killed writers left in `folder`: temporary files and folders of `atomic_path` and `atomic_folder`.
+@contextmanager
+def scratch(target: Path, make: Callable[..., Any] = tempfile.mkdtemp) -> Iterator[Path]:
+    """Yield a temporary folder (or a file: `tempfile.mkstemp`) beside `target`; it is removed at the end.
 
-    Only for a caller that knows that nobody else writes there now, such as the holder of the run lock.
+    It is locked as long as this process lives, so that another one can tell it from what a killed one has left.
     """
-    found = [path for path in folder.glob(".*.*") if _is_leftover(path)] if folder.is_dir() else []
-    for path in found:
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() and not path.is_symlink() else path.unlink()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sweep(target)
+    suffix = "" if make is tempfile.mkdtemp else target.suffix
+    while True:
+        made = make(prefix=f".{target.name}.", suffix=suffix, dir=target.parent)
+        handle, name = (os.open(made, os.O_RDONLY), made) if isinstance(made, str) else made
+        temporary = Path(name)
+        if _locked(handle, wait=True) and temporary.exists():
+            break
+        os.close(handle)  # another process has just swept it away
+    try:
+        yield temporary
+    finally:
+        remove(temporary)
+        os.close(handle)
+
+
+def sweep(target: Path) -> list[Path]:
+    """Remove the temporary files and folders that killed writers of `target` have left beside it."""
+    suffix = re.escape(target.suffix)
+    name = re.compile(rf"\.{re.escape(target.name)}\.[a-z0-9_]{{8}}({suffix})?")
+    return _sweep(path for path in _listed(target.parent) if name.fullmatch(path.name))
+
+
+def sweep_below(folder: Path, depth: int = 2) -> list[Path]:
+    """The same for all targets in a folder and the folders below it, down to `depth`."""
+    name = re.compile(r"\..+\.[a-z0-9_]{8}(\.[a-z0-9]+)?")
+    here = list(_listed(folder))
+    found = _sweep(path for path in here if name.fullmatch(path.name))
+    for path in here if depth else []:
+        if not path.name.startswith(".") and path.is_dir() and not path.is_symlink():
+            found += sweep_below(path, depth - 1)
     return found
 
 
-def _is_leftover(path: Path) -> bool:
-    """Whether the name is one that `tempfile` makes: a dot, the target's name, a dot, eight letters, its suffix."""
-    stem = path.name.removesuffix(path.suffix) if len(path.suffix) != 9 else path.name
-    mark = stem.rsplit(".", 1)[-1]
-    return len(mark) == 8 and set(mark) <= set("abcdefghijklmnopqrstuvwxyz0123456789_")
+def _listed(folder: Path) -> Iterator[Path]:
+    return iter(sorted(folder.iterdir())) if folder.is_dir() else iter(())
+
+
+def _sweep(paths: Iterable[Path]) -> list[Path]:
+    """Remove those that no living process has locked."""
+    swept = []
+    for path in paths:
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:  # swept by another process, or not ours
+            continue
+        try:
+            if _locked(handle, wait=False):
+                remove(path)
+                swept.append(path)
+        finally:
+            os.close(handle)
+    return swept
+
+
+def _locked(handle: int, wait: bool) -> bool:
+    """Lock an open file or folder for this process; False if another one has it. Without locks there is no sweeping."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return wait
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder with all that is in it, as far as possible."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def sync(path: Path) -> None:
@@ -166,84 +218,3 @@ def _exchange(one: Path, other: Path) -> bool:
     except (AttributeError, OSError):
         return False
     return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
-
-
-class Damaged(ValueError):
-    """A file's content is not what was written."""
-
-
-def file_sha256(path: Path) -> str:
-    """Of a file of any size, in constant memory."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def seal_json(value: Any) -> Any:
-    """The value with its checksum under `SEAL`, if it is an object; a list stays as it is."""
-    if not isinstance(value, dict):
-        return value
-    plain = json.loads(json.dumps({k: v for k, v in value.items() if k != SEAL}, allow_nan=False))
-    return {**plain, SEAL: f"sha256:{_json_digest(plain)}"}
-
-
-def open_json(content: bytes) -> Any:
-    """The value of a JSON file, without its seal. One without a seal is taken as it is: people write JSON, too."""
-    value = json.loads(content)
-    if isinstance(value, dict) and SEAL in value:
-        given = value.pop(SEAL)
-        if given != f"sha256:{_json_digest(value)}":
-            raise Damaged("its content does not match its checksum")
-    elif SEAL.encode() in content and isinstance(value, dict):
-        raise Damaged("its checksum is damaged")
-    return value
-
-
-def _json_digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
-def seal_parquet(content: bytes) -> bytes:
-    """Insert a checksum of all the rest between the data and the footer, where readers of parquet do not look."""
-    cut = _footer_start(content)
-    digest = hashlib.sha256(content).digest()
-    return content[:cut] + _PARQUET_SEAL + digest + content[cut:]
-
-
-def open_parquet(content: bytes) -> memoryview:
-    """The content of a sealed parquet file, after its checksum has been compared."""
-    cut = _footer_start(content)
-    start = cut - len(_PARQUET_SEAL) - 32
-    if start < 0 or content[start : start + len(_PARQUET_SEAL)] != _PARQUET_SEAL:
-        raise Damaged("it has no checksum of mediarank")
-    digest = hashlib.sha256(memoryview(content)[:start])
-    digest.update(memoryview(content)[cut:])
-    if digest.digest() != content[cut - 32 : cut]:
-        raise Damaged("its content does not match its checksum")
-    return memoryview(content)
-
-
-def _footer_start(content: bytes) -> int:
-    """A parquet file ends with its footer, four bytes of the footer's length, and PAR1."""
-    if len(content) < 12 or content[:4] != _PARQUET or content[-4:] != _PARQUET:
-        raise Damaged("it is no whole parquet file")
-    cut = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    if cut < 4:
-        raise Damaged("its footer is damaged")
-    return cut
-
-
-def seal_zip(content: bytes) -> bytes:
-    """A zip archive without a comment gets a checksum of all the rest as its comment."""
-    size = len(_ZIP_SEAL) + 64
-    content = content[:-2] + size.to_bytes(2, "little")
-    return content + _ZIP_SEAL + hashlib.sha256(content).hexdigest().encode()
-
-
-def open_zip(content: bytes) -> zipfile.ZipFile:
-    """A sealed zip archive, after its checksum has been compared."""
-    size = len(_ZIP_SEAL) + 64
-    if content[-size:-64] != _ZIP_SEAL:
-        raise Damaged("it has no checksum of mediarank")
-    if hashlib.sha256(memoryview(content)[:-size]).hexdigest().encode() != content[-64:]:
-        raise Damaged("its content does not match its checksum")
-    return zipfile.ZipFile(io.BytesIO(content))

@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mediarank import disk
+from mediarank import disk, seals
 from mediarank.disk import atomic_folder as atomic_folder
 from mediarank.disk import atomic_path as atomic_path
 from mediarank.labels import LABEL_TABLES, OPTIONAL_COLUMNS, RELATIONS, Labels
@@ -44,13 +44,13 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any, sealed: bool = True) -> None:
     """Write JSON; an object gets its checksum under the key `sha256`, unless other programs are to read it."""
-    found = disk.seal_json(value) if sealed else value
+    found = seals.seal_json(value) if sealed else value
     write_text(path, json.dumps(found, indent=2, sort_keys=True, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
     """Read JSON without the checksum, which must match if there is one."""
-    return _read(path, lambda p: disk.open_json(p.read_bytes()))
+    return _read(path, lambda p: seals.open_json(p.read_bytes()))
 
 
 def write_table(path: Path, table: pd.DataFrame, facts: Mapping[str, str] | None = None) -> None:
@@ -61,7 +61,7 @@ def write_table(path: Path, table: pd.DataFrame, facts: Mapping[str, str] | None
     plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(dict(facts) if facts else None)
     buffer = io.BytesIO()
     pq.write_table(plain, buffer, compression="zstd")
-    write_bytes(path, disk.seal_parquet(buffer.getvalue()))
+    write_bytes(path, seals.seal_parquet(buffer.getvalue()))
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def read_facts(path: Path) -> dict[str, str]:
 
 
 def _arrow(content: bytes) -> Any:
-    return pq.read_table(pa.BufferReader(pa.py_buffer(disk.open_parquet(content))))
+    return pq.read_table(pa.BufferReader(pa.py_buffer(seals.open_parquet(content))))
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -105,7 +105,7 @@ def write_labels(folder: Path, labels: Labels) -> None:
         for name, table in labels.tables.items():
             if len(table):
                 write_csv(temporary / f"{name}.csv", table[list(LABEL_TABLES[name])])
-        checksums = {path.name: disk.file_sha256(path) for path in sorted(temporary.iterdir())}
+        checksums = {path.name: seals.file_sha256(path) for path in sorted(temporary.iterdir())}
         write_json(temporary / CHECKSUMS, checksums)
 
 
@@ -163,7 +163,7 @@ def write_features(
     with atomic_folder(folder) as temporary:
         np.save(temporary / "values.npy", np.ascontiguousarray(matrix.values), allow_pickle=False)
         write_table(temporary / "index.parquet", pd.DataFrame({"id": matrix.ids}))
-        facts = {"names": list(matrix.names), "values_sha256": disk.file_sha256(temporary / "values.npy")}
+        facts = {"names": list(matrix.names), "values_sha256": seals.file_sha256(temporary / "values.npy")}
         write_json(temporary / "meta.json", {**(meta or {}), **facts})
         if fitted:
             write_arrays(temporary / "fitted.npz", fitted)
@@ -178,8 +178,8 @@ def read_features(folder: Path) -> FeatureMatrix:
 
 
 def _mapped(path: Path, meta: Mapping[str, Any]) -> Floats:
-    if disk.file_sha256(path) != meta.get("values_sha256"):
-        raise disk.Damaged("its content does not match the checksum in meta.json")
+    if seals.file_sha256(path) != meta.get("values_sha256"):
+        raise seals.Damaged("its content does not match the checksum in meta.json")
     values: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
     return values
 
@@ -198,12 +198,12 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None
             buffer = io.BytesIO()
             np.save(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
-    write_bytes(path, disk.seal_zip(content.getvalue()))
+    write_bytes(path, seals.seal_zip(content.getvalue()))
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     def load(p: Path) -> dict[str, np.ndarray[Any, Any]]:
-        with disk.open_zip(p.read_bytes()) as archive:
+        with seals.open_zip(p.read_bytes()) as archive:
             members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
         return {name: np.load(io.BytesIO(data), allow_pickle=False) for name, data in members.items()}
 
@@ -280,7 +280,7 @@ def write_measured(
     """
     write_json(folder / "metrics.json", metrics, sealed=False)
     write_csv(folder / "curves.csv", curves)
-    checksums = {name: disk.file_sha256(folder / name) for name in _PLAIN}
+    checksums = {name: seals.file_sha256(folder / name) for name in _PLAIN}
     write_table(folder / "per_query.parquet", per_query)
     write_table(folder / "summary.parquet", summary, checksums)
 
@@ -296,8 +296,8 @@ def read_measured(folder: Path) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFr
 
 
 def _compare(path: Path, wanted: str | None) -> None:
-    if disk.file_sha256(path) != wanted:
-        raise disk.Damaged("its content does not match its checksum")
+    if seals.file_sha256(path) != wanted:
+        raise seals.Damaged("its content does not match its checksum")
 
 
 def read_quarantine(path: Path) -> pd.DataFrame:

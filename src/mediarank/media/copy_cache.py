@@ -13,12 +13,12 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from mediarank import disk
 from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, WorkingCopies, make_working_copies
 from mediarank.media.limits import Limits
 
@@ -79,9 +79,7 @@ def _entry(job: Job, config: FramesConfig, limits: Limits, cache: Path) -> Path:
 
 def _make(job: Job, config: FramesConfig, limits: Limits, entry: Path) -> WorkingCopies:
     """Make an entry; OSError if the cache can't hold it."""
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
-    try:
+    with disk.scratch(entry) as temporary:
         made = make_working_copies(job.item_id, job.source, job.kind, temporary, config, limits)
         rows = json.dumps(asdict(made)).encode()
         (temporary / ROWS).write_bytes(hashlib.sha256(rows).hexdigest().encode() + b"\n" + rows)
@@ -91,8 +89,6 @@ def _make(job: Job, config: FramesConfig, limits: Limits, entry: Path) -> Workin
             if not entry.is_dir():  # or else another process has made the same entry in the meantime
                 raise
         return made
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _read(entry: Path) -> WorkingCopies | None:

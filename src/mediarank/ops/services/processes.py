@@ -20,8 +20,8 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from mediarank.disk import open_json
 from mediarank.ops.services.environment import child_environment, state_folder
+from mediarank.seals import open_json
 
 MARK = "MEDIARANK_SERVICE"
 RECORDS = "services.json"

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mediarank.disk import open_json
 from mediarank.ops.runs.dvc_repair import mend_dvc_lock
 from mediarank.ops.runs.one_at_a_time import FILE, take
 from mediarank.ops.services.environment import state_folder
@@ -24,6 +23,7 @@ from mediarank.ops.versions.history import Version, find_version
 from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN
 from mediarank.ops.versions.objects import Objects
 from mediarank.ops.versions.verify import checkout, heal
+from mediarank.seals import open_json
 from mediarank.types import DataError, MediarankError
 
 SETTINGS: Final = (LOCK, PLAN, PARAMS)
