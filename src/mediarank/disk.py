@@ -18,9 +18,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from mediarank.types import MachineFault
+if TYPE_CHECKING:
+    from mediarank.types import MachineFault
 
 _MANY_FILES: Final = 32
 """A folder with more files than this is written out with the whole file system at once, which is faster."""
@@ -54,6 +55,8 @@ REMEDIES: Final = {
 
 def machine_fault(error: BaseException) -> MachineFault | None:
     """The error as a fault of the machine, or None if it is not one."""
+    from mediarank.types import MachineFault  # which imports pandas, which most callers do not need
+
     if isinstance(error, MachineFault):
         return error
     if isinstance(error, OSError) and error.errno in REMEDIES:
