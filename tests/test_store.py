@@ -103,6 +103,10 @@ WRITES: dict[str, tuple[Callable[[Path], None], Callable[[Path], object]]] = {
         lambda p: store.write_arrays(p, {"w": np.arange(40.0), "b": np.ones(3)}),
         lambda p: {name: value.tolist() for name, value in store.read_arrays(p).items()},
     ),
+    "arrays": (
+        lambda p: store.write_arrays(p, {"w": np.arange(40.0), "b": np.ones(3)}),
+        lambda p: {name: value.tolist() for name, value in store.open_arrays(p).items()},
+    ),
     "features": (
         lambda p: store.write_features(p, matrix(), {"family": "hog"}),
         lambda p: [

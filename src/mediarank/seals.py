@@ -91,6 +91,19 @@ def seal_zip(content: bytes) -> bytes:
     return content + _ZIP_SEAL + hashlib.sha256(content).hexdigest().encode()
 
 
+def check_zip(path: Path) -> None:
+    """Compare the checksum of a zip archive of any size, in constant memory."""
+    size = len(_ZIP_SEAL) + 64
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        left = path.stat().st_size - size
+        while left > 0 and (block := file.read(min(left, 1 << 20))):
+            digest.update(block)
+            left -= len(block)
+        if file.read() != _ZIP_SEAL + digest.hexdigest().encode():
+            raise Damaged("its content does not match its checksum")
+
+
 def open_zip(content: bytes) -> zipfile.ZipFile:
     """A sealed zip archive, after its checksum has been compared."""
     size = len(_ZIP_SEAL) + 64

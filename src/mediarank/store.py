@@ -1,7 +1,7 @@
 """How each contract is kept on disk: the only module that knows formats.
 
-Writes are atomic and every file carries a checksum, which is compared when it is read (`disk.py` says how). Nothing is
-pickled. The same value always gives the same bytes.
+Writes are atomic (`disk.py`) and every file carries a checksum, which is compared when it is read (`seals.py`). Nothing
+is pickled. The same value always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -214,6 +214,7 @@ class _Arrays(Mapping[str, np.ndarray[Any, Any]]):
     """The arrays of an npz file, each read when it is asked for; zip keeps a checksum of each."""
 
     def __init__(self, path: Path) -> None:
+        seals.check_zip(path)
         self._path = path
         with _npz(path) as file:
             self._names = tuple(file.files)
