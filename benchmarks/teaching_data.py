@@ -62,9 +62,7 @@ def describe(folder: Path, cache: Path, hand_made: bool = False) -> Described:
     types = feature_types(hand_made)
     vectors = _cached(types, files, cache)
     ids = np.array([item for item, _ in files])
-    matrices = {
-        name: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), rows) for name, rows in vectors.items()
-    }
+    matrices = {name: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), rows) for name, rows in vectors.items()}
     return Described(listing.labels.restricted_to(ids.tolist()), matrices)
 
 

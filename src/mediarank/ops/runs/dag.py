@@ -1,8 +1,8 @@
 """The pipeline's graph as DVC sees it: which stages, in which order, after which others, and what is out of date.
 
-`dvc.yaml` holds the edges (`mediarank wire` writes it). `read_plan` asks it for the edges, for the order in which a plain `dvc repro`
-would take the stages (the plan order) and for what has not changed. `put_in_order` moves what DVC writes as stages
-finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel run.
+`dvc.yaml` holds the edges; `mediarank wire` writes it. `read_plan` asks DVC for the edges, for the order in which a
+plain `dvc repro` would take the stages (the plan order) and for what has not changed. `put_in_order` moves what DVC
+writes as stages finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel run.
 """
 
 from __future__ import annotations
