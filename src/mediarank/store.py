@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from mediarank import disk, seals
 from mediarank.disk import atomic_folder as atomic_folder
 from mediarank.disk import atomic_path as atomic_path
-from mediarank.labels import LABEL_TABLES, OPTIONAL_COLUMNS, RELATIONS, Labels
+from mediarank.labels import LABEL_TABLES, NUMBER_COLUMNS, OPTIONAL_COLUMNS, RELATIONS, Labels
 from mediarank.types import DataError, FeatureMatrix, Floats, Manifest, Roles
 
 T = TypeVar("T")
@@ -110,7 +110,7 @@ def write_labels(folder: Path, labels: Labels) -> None:
 
 
 def read_labels(folder: Path) -> Labels:
-    """Tables with text columns, save `relevant` (bool) and `strength` (float).
+    """Tables with text columns, except `relevant` (bool) and NUMBER_COLUMNS (float).
 
     A folder that a person wrote has no list of checksums, and is read without.
     """
@@ -127,8 +127,9 @@ def read_labels(folder: Path) -> Labels:
     for name, table in tables.items():
         if "relevant" in table:
             tables[name] = table.assign(relevant=_flags(table["relevant"], folder / f"{name}.csv"))
-        if "strength" in table:
-            tables[name] = table.assign(strength=_numbers(table["strength"], folder / f"{name}.csv"))
+        numbers = [column for column in NUMBER_COLUMNS if column in table]
+        if numbers:
+            tables[name] = table.assign(**{c: _numbers(table[c], folder / f"{name}.csv") for c in numbers})
         if "relation" in table:
             _require_relations(table["relation"], folder / f"{name}.csv")
     return Labels(tables)
@@ -318,7 +319,7 @@ def _numbers(column: pd.Series, path: Path) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce")
     if not np.isfinite(numbers).all():
         line = int((~np.isfinite(numbers)).to_numpy().argmax())
-        raise DataError(f"{path}, line {line + 2}: strength must be a number, not {column.iloc[line]!r}.")
+        raise DataError(f"{path}, line {line + 2}: {column.name} must be a number, not {column.iloc[line]!r}.")
     return numbers.astype(np.float64)
 
 

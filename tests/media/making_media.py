@@ -11,6 +11,7 @@ from typing import Any
 import av
 import cv2
 import numpy as np
+import pillow_heif
 from PIL import Image
 
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
@@ -29,6 +30,8 @@ def scene(seed: int, height: int = 96, width: int = 128) -> Pixels:
 
 
 def encoded(image: Image.Image | Pixels, format: str, **options: Any) -> bytes:
+    if format == "HEIF":
+        pillow_heif.register_heif_opener()
     buffer = io.BytesIO()
     (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, format, **options)
     return buffer.getvalue()

@@ -67,12 +67,12 @@ def test_labels_that_can_not_be_used_are_refused_with_their_line(media: Path) ->
     assert list(kept["orderings"]["target"]) == ["coast", "b.png"]
     refused = quarantine[quarantine["what"] == "label"]
     assert dict(zip(refused["source"], refused["reason"], strict=True)) == {
-        "labels/classes.csv line 3": "speaks of an item that is not in the collection",
-        "labels/classes.csv line 4": "speaks of a quarantined item",
+        "labels/classes.csv line 3": "is about an item that is not in the collection",
+        "labels/classes.csv line 4": "is about a quarantined item",
         "labels/classes.csv line 5": "contradicts another row of the same item",
         "labels/classes.csv line 6": "contradicts another row of the same item",
         "labels/classes.csv line 7": "repeats an earlier row",
-        "labels/orderings.csv line 4": "speaks of an item that is not in the collection",
+        "labels/orderings.csv line 4": "is about an item that is not in the collection",
     }
 
 
@@ -104,8 +104,8 @@ def test_pairs_that_contradict_each_other_in_either_order_are_refused(media: Pat
         ("labels/pairs.csv line 5", "a.jpg and b.png", "repeats an earlier row"),
         ("labels/pairs.csv line 7", "b.png and a.jpg", "repeats an earlier row"),
         ("labels/pairs.csv line 8", "a.jpg and a.jpg", "compares an item with itself"),
-        ("labels/pairs.csv line 9", "a.jpg and empty.jpg", "speaks of a quarantined item"),
-        ("labels/pairs.csv line 10", "gone.jpg and a.jpg", "speaks of an item that is not in the collection"),
+        ("labels/pairs.csv line 9", "a.jpg and empty.jpg", "is about a quarantined item"),
+        ("labels/pairs.csv line 10", "gone.jpg and a.jpg", "is about an item that is not in the collection"),
     ]
 
 

@@ -16,7 +16,7 @@ import av
 
 from mediarank.media.faults import blame_machine, faults_of_file, require_memory, words_of
 from mediarank.media.limits import Limits
-from mediarank.media.sniff import read_head, stranger
+from mediarank.media.sniff import not_media, read_head
 from mediarank.types import MediaError
 
 _DEMUXERS: Final = (
@@ -97,4 +97,4 @@ def _refusal(path: Path, error: Exception) -> str:
     head = read_head(path)
     if head[4:8] in (b"ftyp", b"moov", b"mdat") or head[:4] in (b"RIFF", b"OggS", b"fLaC", b"\x1a\x45\xdf\xa3"):
         return f"Its header can't be read ({words_of(error)}); the file is damaged or cut off."
-    return stranger(path, head)
+    return not_media(path, head)
