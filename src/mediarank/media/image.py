@@ -96,7 +96,7 @@ def _preview(path: Path, limits: Limits) -> DecodedImage:
     """The preview inside a RAW file, turned as the camera was held."""
     preview = raw_preview(path)
     decoded = _read_bytes(preview.data, path, limits)
-    if decoded.header.orientation != 1 or not preview.quarter_turns:
+    if not preview.quarter_turns:
         return decoded
     pixels = np.ascontiguousarray(np.rot90(decoded.pixels, preview.quarter_turns))
     height, width = pixels.shape[:2]

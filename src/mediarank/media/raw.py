@@ -22,7 +22,7 @@ _QUARTER_TURNS: Final = {3: 2, 5: 1, 6: 3}
 @dataclass(frozen=True)
 class Preview:
     """data : bytes of an image file that Pillow can open
-    quarter_turns : how often to turn it by 90° against the clock, if it does not carry an orientation itself
+    quarter_turns : how often to turn it by 90° against the clock
     """
 
     data: bytes
@@ -47,7 +47,7 @@ def raw_preview(path: Path) -> Preview:
         except rawpy.LibRawError as error:
             raise MediaError(f"Its RAW data can't be read ({words_of(error)}); the file is damaged.") from None
         if thumb.format == rawpy.ThumbFormat.JPEG:
-            return Preview(bytes(thumb.data), _QUARTER_TURNS.get(flip, 0))
+            return Preview(bytes(thumb.data), 0)  # LibRaw gives it an orientation if it has none
         return Preview(_as_ppm(thumb.data), _QUARTER_TURNS.get(flip, 0))
 
 
