@@ -4,8 +4,8 @@
     python benchmarks/concepts.py --data FOLDER       # the speed part, then the paper's section 5 on a collection
 
 With a collection: fifty feature types are extracted (and kept in --cache); words, concepts or classes with 25 to 200
-pictures are the concepts; for each seed the pictures are dealt out 50/20/30, a hundred machines a concept are trained
-on the first part, rankers on the second, and the third is ranked, every machine really evaluated on the survivors of
+pictures are the concepts; for each seed the pictures are dealt out 50/20/30, a hundred SVMs per concept are trained
+on the first part, rankers on the second, and the third is ranked, every SVM really evaluated on the survivors of
 its step only. Methods are compared with RankBoost by figures 6 to 9 of the paper; --out writes them as tables. All
 settings are chosen on the second part. --quick takes a few pictures, types and concepts. The last line is one JSON
 object.
@@ -169,7 +169,7 @@ def end_points(
     described: Described,
     items: Sequence[str],
 ) -> dict[str, float]:
-    """MAP of the methods that ask every machine about every item."""
+    """MAP of the methods that evaluate every SVM on every item."""
     values: dict[str, list[float]] = {}
     for concept in concepts:
         X = concept_scores(model.pools, found, concept)
@@ -249,7 +249,7 @@ def bootstrap(name: str, runs: Sequence[Run], depth: int, resamples: int = 500) 
 def print_run(seed: int, run: Run) -> None:
     print(f"\nseed {seed}: chosen on the rank role: {dict(run.chosen)}")
     print(
-        f"  {'method':22s} MAP     MAP@100 evaluations  ms a concept; MAP at {', '.join(map(str, BUDGETS))} evaluations"
+        f"  {'method':22s} MAP     MAP@100 evaluations  ms/concept; MAP at {', '.join(map(str, BUDGETS))} evaluations"
     )
     for method, traces in run.traces.items():
         ends = [mean_curve(traces, "evaluations", depth)[1][-1] for depth in (FULL, 100)]
@@ -260,7 +260,7 @@ def print_run(seed: int, run: Run) -> None:
             " ".join(f"{value:.3f}" for value in early),
         )
     others = {method: value for method, value in run.ends.items() if method not in run.traces}
-    print("  asking every machine:", ", ".join(f"{method} {value:.4f}" for method, value in others.items()))
+    print("  evaluating every SVM:", ", ".join(f"{method} {value:.4f}" for method, value in others.items()))
 
 
 def write_figures(folder: Path, runs: Sequence[Run]) -> None:
