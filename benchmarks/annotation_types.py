@@ -25,14 +25,15 @@ from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_histogram import Hsv, HsvHistogram, Lab, LabHistogram, Rgb, RgbHistogram
 from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.describe import extract_rows
 from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.fitting import fit
 from mediarank.features.gabor import Gabor, GaborBank, GaborQ
 from mediarank.features.gist import Gist
 from mediarank.features.haar import Haar, HaarQ, HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
-from mediarank.features.matrix import build
 from mediarank.features.sift import Sift
 from mediarank.labels import Labels
 from mediarank.media.copy_cache import Job, working_copies
@@ -42,6 +43,9 @@ from mediarank.types import DataError, FeatureMatrix, Roles
 
 BANDS = "3x1."
 """How the columns of the three horizontal bands begin; those of the whole picture have no prefix."""
+
+SAMPLE = 400_000
+"""Descriptors that a codebook is fitted on."""
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
     "rgb": Rgb(),
@@ -62,10 +66,14 @@ FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
     "patterns": Lbp(cells=2),
     "gabor_energy": GaborBank(),
     "gist": Gist(colour=True),
-    "hue": Hue(words=100, granularity="global_thirds", assignment="soft", items=400),
-    "hue_corners": Hue(words=100, granularity="global_thirds", sampling="harris", assignment="soft", items=400),
-    "sift": Sift(words=1000, granularity="global_thirds", assignment="soft", items=400),
-    "sift_corners": Sift(words=1000, granularity="global_thirds", sampling="harris", assignment="soft", items=400),
+    "hue": Hue(words=100, granularity="global_thirds", assignment="soft", descriptors=SAMPLE),
+    "hue_corners": Hue(
+        words=100, granularity="global_thirds", sampling="harris", assignment="soft", descriptors=SAMPLE
+    ),
+    "sift": Sift(words=1000, granularity="global_thirds", assignment="soft", descriptors=SAMPLE),
+    "sift_corners": Sift(
+        words=1000, granularity="global_thirds", sampling="harris", assignment="soft", descriptors=SAMPLE
+    ),
 }
 
 JEC: Mapping[str, str] = {
@@ -129,9 +137,9 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
         roles = Roles(pd.DataFrame(table))
         sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
         needed = {name.removesuffix("_bands") for name in types}
-        store = FeatureCache(cache / "features")
+        store, tables = FeatureCache(cache / "features"), (frames, sounds, Path(target))
         whole = {
-            name: build(family, frames, sounds, Path(target), roles, store)
+            name: extract_rows(fit(family, *tables, roles, store), *tables, store)
             for name, family in FAMILIES.items()
             if name in needed
         }

@@ -18,10 +18,11 @@ from mediarank.collections.demo import DemoConfig
 from mediarank.collections.sources import CollectionConfig
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
+from mediarank.features.describe import extract_rows
+from mediarank.features.fitting import fit
 from mediarank.features.gist import Gist
 from mediarank.features.hog import Hog
 from mediarank.features.hog3d import Hog3d
-from mediarank.features.matrix import build
 from mediarank.features.mfcc import Mfcc
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
@@ -77,7 +78,9 @@ def _describe(collection: CollectionConfig, cache: Path, kept: Path, seed: int) 
     items = usable_items(manifest, made.frames, made.sounds)
     roles, _ = assign_roles(items, labels, SplitsConfig(image=IMAGES, clip=CLIPS, sound=CLIPS, seed=seed))
     for name, family in TYPES.items():
-        matrix = build(family, made.frames, made.sounds, working, roles, FeatureCache(cache / "features"))
+        vectors = FeatureCache(cache / "features")
+        feature = fit(family, made.frames, made.sounds, working, roles, vectors)
+        matrix = extract_rows(feature, made.frames, made.sounds, working, vectors)
         store.write_features(kept / "features" / name, matrix)
         if name in OBJECTS:
             scores = fit_base_models(name, matrix, labels, roles, SVMConfig())[2]

@@ -40,13 +40,14 @@ from mediarank.features import gabor, gist
 from mediarank.features.autocorrelogram import Autocorrelogram, quantised
 from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_histogram import LabHistogram
+from mediarank.features.describe import extract_rows
 from mediarank.features.families import EXTRACTORS
+from mediarank.features.fitting import fit
 from mediarank.features.gabor import GaborBank
 from mediarank.features.gist import Gist
 from mediarank.features.hog import Hog
 from mediarank.features.hog3d import Hog3d, icosahedron_axes
 from mediarank.features.lbp import Lbp
-from mediarank.features.matrix import build
 from mediarank.features.mfcc import Mfcc
 from mediarank.features.pixels import grey, resized
 from mediarank.media.working import read_picture
@@ -295,7 +296,8 @@ def collection_seconds(data: Path | None, params: Path) -> dict[str, float | Non
                 continue
             for go, part in enumerate((early, frames)):
                 started, worked = time.perf_counter(), processor_seconds()
-                build(family, part, sounds, folder, roles, FeatureCache(Path(temporary)))
+                cache = FeatureCache(Path(temporary))
+                extract_rows(fit(family, part, sounds, folder, roles, cache), part, sounds, folder, cache)
                 wall[go] += time.perf_counter() - started
                 get_reusable_executor().shutdown(wait=True)  # what workers have done is known when they have ended
                 work[go] += processor_seconds() - worked

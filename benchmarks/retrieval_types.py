@@ -24,14 +24,15 @@ from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_histogram import HsvHistogram, LabHistogram, RgbHistogram
 from mediarank.features.colour_moments import ColourMoments
+from mediarank.features.describe import extract_rows
 from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.fitting import fit
 from mediarank.features.gabor import GaborBank
 from mediarank.features.gist import Gist
 from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
-from mediarank.features.matrix import build
 from mediarank.features.sift import Sift
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
@@ -92,7 +93,8 @@ def _described(
     role = ["base" if item in reserved else "rank" for item in items]
     roles = Roles(pd.DataFrame({"item_id": items, "group_id": items, "role": role, "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
-    matrices = {name: build(family, frames, sounds, target, roles, store) for name, family in TYPES.items()}
+    fitted = {name: fit(family, frames, sounds, target, roles, store) for name, family in TYPES.items()}
+    matrices = {name: extract_rows(feature, frames, sounds, target, store) for name, feature in fitted.items()}
     return Described({item: classes[item] for item in items}, matrices, reserved)
 
 

@@ -101,8 +101,13 @@ def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any
     import cv2
 
     cv2.setNumThreads(1)
-    with _thread_pools(len(sys.modules)).limit(limits=1):
+    with one_thread():
         return [function(item) for item in chunk]
+
+
+def one_thread(user_api: str | None = None) -> Any:
+    """A context in which libraries work on one thread. user_api : only those of a kind, such as `blas`"""
+    return _thread_pools(len(sys.modules)).limit(limits=1, user_api=user_api)
 
 
 @lru_cache(maxsize=1)

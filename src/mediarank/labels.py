@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import pandas as pd
@@ -87,14 +88,19 @@ class Labels:
     @property
     def shown(self) -> list[tuple[str, str]]:
         """(concept, item): what items show, by concepts if there are any, or else by keywords, or else by classes."""
+        return list(self._shown.itertuples(index=False, name=None))
+
+    def showing(self, name: str) -> frozenset[str]:
+        """The items that show a concept."""
+        table = self._shown
+        return frozenset(table.loc[table.iloc[:, 0] == name, "item"])
+
+    @cached_property
+    def _shown(self) -> pd.DataFrame:
         concepts = self["concepts"]
         if len(concepts):
-            table = concepts.loc[concepts["relevant"].astype(bool), ["concept", "item"]]
-        else:
-            table = (
-                self["keywords"][["keyword", "item"]] if len(self["keywords"]) else self["classes"][["class", "item"]]
-            )
-        return list(table.itertuples(index=False, name=None))
+            return concepts.loc[concepts["relevant"].astype(bool), ["concept", "item"]]
+        return self["keywords"][["keyword", "item"]] if len(self["keywords"]) else self["classes"][["class", "item"]]
 
     @property
     def looked_at(self) -> set[str]:

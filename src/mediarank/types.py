@@ -45,6 +45,10 @@ class MediaError(MediarankError):
     """A media file that can't be used; the message is the reason shown in the quarantine table."""
 
 
+class MachineFault(MediarankError):
+    """The machine failed, not the data: a full disk, too little memory. The run stops and quarantines nothing."""
+
+
 class CheckFailed(MediarankError):
     """A data check refused the collection; the run stops here."""
 

@@ -22,7 +22,7 @@ from mediarank.asking.workspace import Workspace
 from mediarank.cli import app
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.features.hog import Hog
-from mediarank.features.hog3d import Hog3D
+from mediarank.features.hog3d import Hog3d
 from mediarank.features.mfcc import MfccStatistics
 from mediarank.features.sift import Sift
 from mediarank.media.frames import FramesConfig
@@ -35,7 +35,7 @@ FAMILIES = {
     "hog": Hog(),
     "hog_frames": Hog(pool="none"),
     "words": Sift(words=8, patches=(16,)),
-    "motion": Hog3D(),
+    "motion": Hog3d(),
     "sound": MfccStatistics(),
 }
 KINDS = {"photo.jpg": "image", "drawing.png": "image", "small.jpg": "image", "clip.mp4": "clip", "beep.wav": "sound"}

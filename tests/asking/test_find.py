@@ -67,5 +67,5 @@ def test_the_command_says_what_it_cost(project: Path) -> None:
 
 
 def test_without_a_model_it_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="params.yaml"):
+    with pytest.raises(DataError, match=r"params\.yaml"):
         find(Workspace(tmp_path, lambda: None), "heat", 3)  # type: ignore[arg-type, return-value]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_pool import collection
@@ -92,9 +94,7 @@ def test_normalised_scores_span_the_base_role_and_are_clipped_elsewhere() -> Non
 
 def test_constant_decisions_are_normalised_to_a_constant() -> None:
     pool, _ = pool_of("rbf")
-    flat = SVMPool.from_arrays(
-        pool.to_arrays()[0] | {"low": np.zeros_like(pool.low), "high": np.zeros_like(pool.high)}, pool.to_arrays()[1]
-    )
+    flat = replace(pool, low=np.zeros_like(pool.low), high=np.zeros_like(pool.high))
     scores = flat.normalised(np.zeros((3, len(pool)), dtype=np.float32))
     assert np.all(scores == -1)
 
@@ -137,8 +137,8 @@ def test_arrays_keep_the_pool() -> None:
     np.testing.assert_array_equal(again.decisions(matrix.values), pool.decisions(matrix.values))
     np.testing.assert_array_equal(again.coefficients, pool.coefficients)
     assert again.models == pool.models
-    with pytest.raises(DataError, match="lacks gammas"):
-        SVMPool.from_arrays({k: v for k, v in pool.to_arrays()[0].items() if k != "gammas"}, pool.to_arrays()[1])
+    with pytest.raises(DataError, match="lacks per_model"):
+        SVMPool.from_arrays({k: v for k, v in pool.to_arrays()[0].items() if k != "per_model"}, pool.to_arrays()[1])
 
 
 def test_other_features_are_refused() -> None:

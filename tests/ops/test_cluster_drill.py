@@ -21,8 +21,9 @@ import pytest
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import fit_pool
+from mediarank.features.describe import extract_rows
+from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
-from mediarank.features.matrix import build
 from mediarank.types import FeatureMatrix, Judgments
 
 COPIES = 8
@@ -90,7 +91,8 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     family = Hue(words=8, items=4)
 
     def describe() -> FeatureMatrix:
-        return build(family, frames, sounds, fitted / "data/frames/media", roles)
+        media = fitted / "data/frames/media"
+        return extract_rows(fit(family, frames, sounds, media, roles), frames, sounds, media)
 
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     alone = describe()

@@ -109,4 +109,4 @@ def labelled_with(labels: Labels, system: str, name: str) -> frozenset[str]:
     if system == "events":
         table = labels["events"]
         return frozenset(table.loc[(table["event"] == name) & table["relevant"].astype(bool), "clip"])
-    return frozenset(item for concept, item in labels.shown if concept == name)
+    return labels.showing(name)

@@ -167,9 +167,14 @@ class SVMPool:
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays for npz and a description for JSON; `from_arrays` takes both back.
 
-        Each concept, by its number, has the rows of its support vectors and its coefficients as arrays of its own.
+        Each concept, by its number, has the rows of its support vectors and its coefficients as arrays of its own;
+        small arrays are stacked, because an archive is opened anew for each.
         """
-        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(self, name) for name in _SHARED}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "vectors": self.vectors,
+            "per_dimension": np.stack([getattr(self, name) for name in _PER_DIMENSION]),
+            "per_model": np.stack([getattr(self, name) for name in _PER_MODEL]),
+        }
         for number, concept in enumerate(self.concepts):
             coefficients = self.coefficients[:, self.columns(concept)]
             rows = np.flatnonzero(coefficients.any(axis=1))
@@ -190,7 +195,7 @@ class SVMPool:
 
 
 _PER_MODEL: Final = ("intercepts", "gammas", "low", "high", "slopes", "offsets")
-_SHARED: Final = ("mean", "scale", "vectors", *_PER_MODEL)
+_PER_DIMENSION: Final = ("mean", "scale")
 
 
 class StoredPool(SVMPool):
@@ -202,11 +207,17 @@ class StoredPool(SVMPool):
     def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], meta: Mapping[str, Any]) -> None:
         models = tuple((str(concept), int(bag)) for concept, bag in meta["models"])
         concepts = range(len(dict.fromkeys(concept for concept, _ in models)))
-        needed = [*_SHARED, *(f"{part}.{number}" for number in concepts for part in ("rows", "coefficients"))]
+        needed = [
+            "vectors",
+            "per_dimension",
+            "per_model",
+            *(f"{part}.{number}" for number in concepts for part in ("rows", "coefficients")),
+        ]
         missing = sorted(set(needed) - set(arrays))
         if missing:
             raise DataError(f"A pool's archive lacks {', '.join(missing[:3])}; delete it and train the pool again.")
-        small = {name: arrays[name] for name in _SHARED if name != "vectors"}
+        small = dict(zip(_PER_DIMENSION, arrays["per_dimension"], strict=True))
+        small |= dict(zip(_PER_MODEL, arrays["per_model"], strict=True))
         for name, value in {"kernel": meta["kernel"], "models": models, "_arrays": arrays, **small}.items():
             object.__setattr__(self, name, value)
 

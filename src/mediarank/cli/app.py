@@ -9,6 +9,7 @@ import typer
 DATA = Path("data")
 CACHE = Path(".mediarank/cache")
 BASELINE = Path("baseline")
+JOURNAL = Path("labels/journal")
 STAGES = "Stages (dvc repro runs them in order)"
 
 app = typer.Typer(

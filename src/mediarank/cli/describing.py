@@ -18,10 +18,10 @@ def describe(
 ) -> None:
     """Show the vectors of files, and how far they are from those of items with the same content (0)."""
     from dataclasses import asdict
+    from itertools import groupby
     from json import dumps
 
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
 
     from mediarank import config
@@ -31,11 +31,12 @@ def describe(
     if json:
         print(dumps([asdict(one) for one in found], indent=2))
         return
-    view = Table("file", "feature", "vectors", "numbers each", "hash", "same content as", "greatest difference")
-    for one in found:
-        difference = "" if one.difference is None else f"{one.difference:g}"
-        item = escape(one.item or "not in the collection")
-        view.add_row(
-            escape(one.file), one.feature, str(one.rows), str(one.dimensions), one.digest[:12], item, difference
-        )
-    Console().print(view)
+    for file, rows in groupby(found, key=lambda one: one.file):
+        described = list(rows)
+        item = described[0].item
+        print(f"{file}: {f'the same content as {item}' if item else 'not in the collection'}")
+        view = Table("feature", "vectors", "numbers each", "hash", *(["greatest difference"] if item else []))
+        for one in described:
+            difference = [] if one.difference is None else [f"{one.difference:g}"]
+            view.add_row(one.feature, str(one.rows), str(one.dimensions), one.digest[:12], *difference)
+        Console().print(view)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mediarank.cli.app import BASELINE, CACHE, DATA, STAGES, app
+from mediarank.cli.app import BASELINE, CACHE, DATA, JOURNAL, STAGES, app
 
 FeatureType = Annotated[str, typer.Argument(help="a feature type, as in params.yaml")]
 System = Annotated[str, typer.Argument(help="a system, as in params.yaml")]
@@ -39,7 +39,7 @@ def manifest() -> None:
     from mediarank import config
     from mediarank.stages.manifest import run
 
-    print(run(config.load().manifest, DATA))
+    print(run(config.load().manifest, DATA, JOURNAL))
 
 
 @app.command("check_manifest", rich_help_panel=STAGES)

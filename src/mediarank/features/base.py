@@ -14,6 +14,7 @@ from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -66,6 +67,10 @@ class Extractor(Family):
     @abstractmethod
     def extract(self, medium: Any) -> Floats:
         """(len(names()),) float32, finite, whatever the medium shows."""
+
+    def kept_in(self, folder: Path) -> Extractor:
+        """The same extractor. One that takes long to open may keep what it needs in this folder of the cache."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -122,9 +127,8 @@ class LocalExtractor(Family):
     pool : how the frames of a clip become one vector, where the family sees pictures
     words : length of the codebook
     assignment : a descriptor counts for its nearest word (hard), or is shared among its `neighbours` nearest (soft)
-    items, per_item : the codebook is fitted on so many descriptors of so many items of role base, at most. Few items
-        are enough, and the fewer they are, the rarer an item added to the collection is among them and changes the
-        codebook, which changes every vector
+    items : the codebook is fitted on this many items of role base, at most
+    descriptors : of those items together, in equal parts, at most
     """
 
     outside_identity: ClassVar[tuple[str, ...]] = ("pool",)
@@ -136,8 +140,8 @@ class LocalExtractor(Family):
     assignment: Literal["hard", "soft"] = "hard"
     neighbours: Count = 4
     normalisation: Normalisation = "l1"
-    items: Count = 16
-    per_item: Count = 1000
+    items: Count = 400
+    descriptors: Count = 40_000
     seed: int = 0
 
     @abstractmethod

@@ -57,7 +57,7 @@ def fit_codebook(descriptors: Floats, words: int, seed: int, standardise: bool =
     if len(descriptors) < words:
         raise DataError(
             f"A codebook of {words} words needs at least as many descriptors, but the items of role base gave "
-            f"{len(descriptors)}: lower `words`, or raise `items` or `per_item`."
+            f"{len(descriptors)}: lower `words`, or raise `items` or `descriptors`."
         )
     scale = np.ones(descriptors.shape[1], dtype=np.float32)
     if standardise:

@@ -17,6 +17,7 @@ from mediarank.features.hog3d import Hog3d
 from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
 from mediarank.features.mfcc import Mfcc, MfccStatistics
+from mediarank.features.network import Network
 from mediarank.features.sift import Sift
 
 EXTRACTORS: Final[dict[str, type[Extractor] | type[LocalExtractor]]] = {
@@ -36,6 +37,7 @@ EXTRACTORS: Final[dict[str, type[Extractor] | type[LocalExtractor]]] = {
     "hog3d": Hog3d,
     "sift": Sift,
     "hue": Hue,
+    "network": Network,
     # JEC's seven (Makadia et al. 2008), under their own names
     "rgb": Rgb,
     "hsv": Hsv,

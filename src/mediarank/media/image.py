@@ -66,7 +66,7 @@ class DecodedImage:
 def image_header(path: Path, limits: Limits) -> ImageHeader:
     """Read and check the header of an image file, without its pixels."""
     limits.check_file(path)
-    with path.open("rb") as file, _opened(file, path, limits) as (header, _):
+    with faults_of_file(), path.open("rb") as file, _opened(file, path, limits) as (header, _):
         return header
 
 

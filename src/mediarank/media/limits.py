@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from mediarank.media.faults import blame_machine
 from mediarank.types import MediaError
 
 
@@ -37,6 +38,7 @@ class Limits:
         try:
             status = path.stat()
         except OSError as error:
+            blame_machine(error)
             raise MediaError(f"The file can't be read ({error.strerror}).") from None
         if not stat.S_ISREG(status.st_mode):
             raise MediaError("This is not a regular file.")

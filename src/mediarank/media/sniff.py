@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from mediarank.media.faults import blame_machine
 from mediarank.types import MediaError
 
 HEAD_BYTES: Final = 512
@@ -62,6 +63,7 @@ def read_head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(HEAD_BYTES)
     except OSError as error:
+        blame_machine(error)
         raise MediaError(f"The file can't be read ({error.strerror}).") from None
 
 

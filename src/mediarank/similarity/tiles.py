@@ -13,9 +13,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
-from mediarank.fanout import jobs
+from mediarank.fanout import jobs, one_thread
 from mediarank.types import DataError
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -70,7 +69,7 @@ def fill(tile: Tile, X: Matrix, Z: Matrix | None, side: int = SIDE) -> Matrix:
 def run_all(function: Callable[[Any], None], tasks: list[Any]) -> None:
     """Call `function` on every task, on as many threads as `MEDIARANK_JOBS` allows, with BLAS held to one thread."""
     workers = min(jobs(), len(tasks))
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread("blas"):
         if workers <= 1:
             for task in tasks:
                 function(task)

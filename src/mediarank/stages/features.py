@@ -9,17 +9,19 @@ import pandas as pd
 from mediarank import store
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
-from mediarank.features.matrix import build
+from mediarank.features.describe import extract_rows
+from mediarank.features.feature_type import FeatureType
+from mediarank.features.fitting import fit
 from mediarank.types import FeatureMatrix, Roles
 
 
 def run(name: str, family: Extractor | LocalExtractor, data: Path, cache: Path) -> str:
-    """Write `features/<name>`."""
+    """Write `features/<name>`: the vectors, the settings they were made with, and what was fitted."""
     folder = data / "frames"
     frames, sounds = store.read_table(folder / "frames.parquet"), store.read_table(folder / "sounds.parquet")
     roles = store.read_roles(data / "splits/roles.parquet")
-    matrix = extract(family, frames, sounds, folder / "media", roles, FeatureCache(cache / "features"))
-    store.write_features(data / "features" / name, matrix)
+    feature, matrix = extract(family, frames, sounds, folder / "media", roles, FeatureCache(cache / "features"))
+    store.write_features(data / "features" / name, matrix, *feature.to_stored())
     return f"{name}: {len(matrix)} rows of {len(matrix.names)} dimensions"
 
 
@@ -30,11 +32,10 @@ def extract(
     folder: Path,
     roles: Roles,
     cache: FeatureCache,
-) -> FeatureMatrix:
-    """One row per item that has what the family looks at; vectors already in the cache are not computed again.
+) -> tuple[FeatureType, FeatureMatrix]:
+    """What was fitted, and one row per item that the family can see; cached vectors are not computed again.
 
-    A collection without any such item gives a matrix without rows, so that one params.yaml serves many collections.
+    A collection without any such item gives a matrix without rows, so one params.yaml serves many collections.
     """
-    matrix = build(family, frames, sounds, folder, roles, cache)
-    matrix.require_finite()
-    return matrix
+    feature = fit(family, frames, sounds, folder, roles, cache)
+    return feature, extract_rows(feature, frames, sounds, folder, cache)

@@ -24,6 +24,8 @@ from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, Labels
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
+from mediarank.teaching.journal import Journal
+from mediarank.teaching.merging import merge_read
 from mediarank.types import MANIFEST_COLUMNS, OK, QUARANTINED, DataError, Manifest, MediaError
 
 MISNAMED: Final = "Its name is not UTF-8 or holds a backslash or control character; rename it."
@@ -38,13 +40,16 @@ class ManifestConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
-def run(config: ManifestConfig, data: Path) -> str:
-    """Write the manifest, the labels of usable items and the quarantine table."""
+def run(config: ManifestConfig, data: Path, journal: Path) -> str:
+    """Write the manifest, the labels of usable items without and with the journal, and the quarantine table."""
     manifest, kept, quarantine = build_manifest(data / "raw/media", store.read_labels(data / "raw/labels"), config)
     store.write_manifest(data / "manifest/manifest.parquet", manifest)
+    store.write_labels(data / "manifest/source_labels", kept)
+    kept, said, quarantine = with_journal(manifest, kept, quarantine, journal)
     store.write_labels(data / "manifest/labels", kept)
+    store.write_csv(data / "manifest/statements.csv", said)
     store.write_csv(data / "manifest/quarantine.csv", quarantine)
-    return f"{len(manifest.usable)} usable items; {len(quarantine)} rows in quarantine"
+    return f"{len(manifest.usable)} usable items; {len(said)} statements; {len(quarantine)} rows in quarantine"
 
 
 def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple[Manifest, Labels, pd.DataFrame]:
@@ -69,6 +74,14 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
     files = manifest.quarantined.assign(what="file").rename(columns={"path": "source"})[list(QUARANTINE_COLUMNS)]
     quarantine = pd.concat([files, pd.DataFrame(refused, columns=list(QUARANTINE_COLUMNS))], ignore_index=True)
     return manifest, kept, quarantine
+
+
+def with_journal(
+    manifest: Manifest, labels: Labels, quarantine: pd.DataFrame, journal: Path
+) -> tuple[Labels, pd.DataFrame, pd.DataFrame]:
+    """Labels with the journal's statements on top, one row per statement, and the quarantine with those not used."""
+    merged = merge_read(labels, manifest, Journal(journal).read())
+    return merged.labels, merged.said, pd.concat([quarantine, merged.refused], ignore_index=True)
 
 
 def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:

@@ -73,7 +73,8 @@ def run(config: SplitsConfig, data: Path) -> str:
     """Write `splits/roles.parquet`; returns the warnings and how many items each role has."""
     frames, sounds = (store.read_table(data / "frames" / f"{name}.parquet") for name in ("frames", "sounds"))
     items = usable_items(store.read_manifest(data / "manifest/manifest.parquet"), frames, sounds)
-    roles, warnings = assign_roles(items, store.read_labels(data / "manifest/labels"), config)
+    # The source's labels: a correction then moves no item to another role, and no codebook is fitted again.
+    roles, warnings = assign_roles(items, store.read_labels(data / "manifest/source_labels"), config)
     store.write_roles(data / "splits/roles.parquet", roles)
     counts = roles.table["role"].value_counts().to_dict()
     return "\n".join([*(f"warning: {warning}" for warning in warnings), str(counts)])

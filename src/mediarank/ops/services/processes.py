@@ -8,7 +8,6 @@ came of it, and nothing else.
 from __future__ import annotations
 
 import fcntl
-import json
 import secrets
 import signal
 import socket
@@ -22,6 +21,7 @@ from pathlib import Path
 import psutil  # type: ignore[import-untyped]
 
 from mediarank.ops.services.environment import child_environment, state_folder
+from mediarank.seals import open_json
 
 MARK = "MEDIARANK_SERVICE"
 RECORDS = "services.json"
@@ -68,9 +68,9 @@ def alone(root: Path) -> Iterator[None]:
 
 def read_records(root: Path) -> dict[str, Record]:
     try:
-        found = json.loads((state_folder(root) / RECORDS).read_text())
+        found = open_json((state_folder(root) / RECORDS).read_bytes())
         return {name: Record(**fields) for name, fields in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or not ours: nothing we could end
+    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged: nothing that we could end
         return {}
 
 

@@ -1,0 +1,88 @@
+"""Fit what a feature type needs before it can describe anything: the codebook of a family of local descriptors.
+
+Only items of role `base` are looked at, a bounded sample of them. The result is a `FeatureType`, an output of the
+stage `features`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from mediarank.features.base import Extractor, LocalExtractor, fingerprint
+from mediarank.features.cache import FeatureCache, cache_key
+from mediarank.features.cached_rows import remembered
+from mediarank.features.codebook import Codebook, fit_codebook
+from mediarank.features.feature_type import FeatureType
+from mediarank.features.units import Unit, list_units, read_unit
+from mediarank.types import DataError, Floats, Roles, lot
+
+
+def fit(
+    family: Extractor | LocalExtractor,
+    frames: pd.DataFrame,
+    sounds: pd.DataFrame,
+    folder: Path,
+    roles: Roles,
+    cache: FeatureCache | None = None,
+) -> FeatureType:
+    """The feature type, ready to describe. A family without a codebook needs no fitting.
+
+    frames, sounds : the tables of the frames stage
+    folder : the working copies that their paths name
+    A collection in which nothing has the family's modality gives a type without a codebook, which describes nothing.
+    """
+    if not isinstance(family, LocalExtractor):
+        return FeatureType(family)
+    units = list_units(family, frames, sounds)
+    return FeatureType(family, _codebook(family, units, folder, roles, cache) if units else None)
+
+
+def _codebook(
+    local: LocalExtractor, units: list[Unit], folder: Path, roles: Roles, cache: FeatureCache | None
+) -> Codebook:
+    """A codebook from the items of role `base` that drew the lowest lots.
+
+    The splits deal roles by the same lots, `base` first, so an item that was chosen stays in `base` when the
+    collection grows.
+    """
+    base = set(roles.items("base"))
+    order = sorted({u.item_id for u in units if u.item_id in base}, key=lambda item: lot(item, local.seed))
+    chosen = set(order[: local.items])
+    if not chosen:
+        raise DataError(
+            f"{type(local).__name__} needs a codebook, but no item of role base has the modality {local.modality}. "
+            "Change the splits, or remove this feature type from params.yaml."
+        )
+    units = [u for u in units if u.item_id in chosen]
+    in_item = Counter(u.item_id for u in units)
+    bounds = [-(-local.descriptors // (len(chosen) * in_item[u.item_id])) for u in units]
+    identity = fingerprint("sample", local.description_identity(), local.seed)
+    keys = [cache_key(identity, f"{u.sha256}:{bound}") for u, bound in zip(units, bounds, strict=True)]
+    name, width = type(local).__name__, len(local.descriptor_names())
+
+    whole = fingerprint("codebook", local.words, local.seed, local.standardise, keys)
+    kept = cache.get([whole]) if cache else {}
+    if whole in kept:
+        return Codebook.of_flat(kept[whole], local.words, width)
+    jobs = list(zip(units, bounds, strict=True))
+    samples = remembered(f"{name} codebook", keys, jobs, partial(_sample, local, folder), cache)
+    descriptors = np.concatenate([s.reshape(-1, width) for s in samples])
+    codebook = fit_codebook(descriptors, local.words, local.seed, local.standardise)
+    if cache:
+        cache.put(f"{name} codebook", {whole: codebook.flat()})
+    return codebook
+
+
+def _sample(local: LocalExtractor, folder: Path, job: tuple[Unit, int]) -> Floats:
+    """A bounded number of a unit's descriptors, drawn by its own generator: the order of work can't matter."""
+    unit, bound = job
+    values = local.describe(read_unit(local.modality, folder, unit)).values
+    if len(values) <= bound:
+        return values
+    rng = np.random.default_rng([local.seed, int(unit.sha256[:16], 16)])
+    return values[np.sort(rng.choice(len(values), bound, replace=False))]
