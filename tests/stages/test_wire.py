@@ -20,6 +20,7 @@ from mediarank import config
 from mediarank.stages import wire
 from mediarank.stages.wire import Wanted
 from mediarank.systems.model import Needs
+from mediarank.systems.registry import SYSTEMS
 from mediarank.types import ConfigError, DataError
 
 ROOT = Path(__file__).parents[2]
@@ -80,6 +81,15 @@ def test_every_system_reads_something(shipped: wire.Stages) -> None:
     for name, stage in shipped.items():
         if name.startswith("systems-"):
             assert [dep for dep in stage["deps"] if dep.startswith(("data/features/", "data/base_models/"))], name
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_default_settings_of_a_system_can_run(name: str) -> None:
+    """They name only feature types and base models that the shipped params.yaml has."""
+    values = yaml.safe_load((ROOT / "params.yaml").read_text())
+    values["systems"][name] = {}
+    needs = config.Params(values).reads(name)
+    assert needs.features or needs.base_models
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b", "../a", "a.b", "a@b", "${x}", "", "-a"])
