@@ -5,9 +5,13 @@ bank and GIST against the same by scipy.fft in single precision, autocorrelogram
 against librosa. Each side computes the same thing, which is asserted, and both are timed in turns by the processor
 time they take, best of several: so the machine's other work hardly counts.
 
+The family `network` is compared with a plain loop over onnxruntime (`features_network.py`), and with Corel 5K codebooks
+of few pictures with codebooks of many (`features_codebook.py`).
+
     python benchmarks/features.py                                # pictures that it draws itself
     python benchmarks/features.py --data FOLDER                  # a collection's; all of it if it is Corel 5K
     python benchmarks/features.py --data FOLDER --params FILE    # feature types of another params.yaml
+    python benchmarks/features.py --parts network                # families, network, collection or codebook
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ import numpy as np
 import pandas as pd
 import scipy.fft
 import yaml
+from features_codebook import codebook_quality
+from features_network import network_speed
 from joblib.externals.loky import get_reusable_executor
 from pydantic import TypeAdapter
 from skimage.color import rgb2lab
@@ -53,6 +59,7 @@ from mediarank.features.pixels import grey, resized
 from mediarank.media.working import read_picture
 from mediarank.types import Roles
 
+PARTS = ("families", "network", "collection", "codebook")
 SIDE = 256
 EXTENSIONS = {".jpg", ".jpeg", ".png"}
 Pair = tuple[str, str, Callable[[Any], Any], Callable[[Any], Any], list[Any]]
@@ -63,22 +70,42 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="the folder of a collection, or one with Corel 5K in it")
     parser.add_argument("--params", type=Path, default=Path(__file__).parents[1] / "params.yaml")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     options = parser.parse_args()
 
     cv2.setNumThreads(1)
-    report: dict[str, float | None] = {}
-    print(f"{'family':16}{'ours, ms':>10}{'peer, ms':>10}{'ratio':>8}  peer")
+    report: dict[str, Any] = {}
     with threadpool_limits(1):
-        for key, peer_name, ours, peer, media in pairs(pictures(options.data)):
-            mine, theirs = measured(ours, peer, media, options.rounds)
-            report[key] = round(theirs / mine, 2)
-            print(f"{key:16}{1e3 * mine:10.2f}{1e3 * theirs:10.2f}{report[key]:8.1f}  {peer_name}")
-    report |= collection_seconds(options.data, options.params)
+        if "families" in options.parts:
+            report |= family_ratios(pictures(options.data), options.rounds)
+        if "network" in options.parts:
+            report |= network_speed(pictures(options.data), options.rounds)
+    corel = corel5k(options.data)
+    if "collection" in options.parts:
+        report |= collection_seconds(corel, options.params)
+    if "codebook" in options.parts:
+        report["codebook"] = codebook_quality(corel) if corel else None
     print(json.dumps(report))
 
 
+def family_ratios(images: list[np.ndarray], rounds: int) -> dict[str, float]:
+    report = {}
+    print(f"{'family':16}{'ours, ms':>10}{'peer, ms':>10}{'ratio':>8}  peer")
+    for key, peer_name, ours, peer, media in pairs(images):
+        mine, theirs = measured(ours, peer, media, rounds)
+        report[key] = round(theirs / mine, 2)
+        print(f"{key:16}{1e3 * mine:10.2f}{1e3 * theirs:10.2f}{report[key]:8.1f}  {peer_name}")
+    return report
+
+
+def corel5k(data: Path | None) -> Path | None:
+    """The folder, or the one in it, that holds Corel 5K."""
+    near = [] if data is None else [f for f in (data, *sorted(data.iterdir())) if f.is_dir()]
+    return next((f for f in near if recognise(f) == "corel5k"), None)
+
+
 def measured(ours: Callable[[Any], Any], peer: Callable[[Any], Any], media: list[Any], rounds: int) -> list[float]:
-    """Processor seconds a medium, of each side."""
+    """Processor seconds per medium, of each side."""
     best = [float("inf"), float("inf")]
     for function in (ours, peer):
         function(media[0])  # compiles, and fills tables
@@ -272,13 +299,11 @@ def librosa_mfcc(samples: np.ndarray) -> np.ndarray:
     return np.concatenate([cepstrum, librosa.feature.delta(cepstrum), librosa.feature.delta(cepstrum, order=2)]).T
 
 
-def collection_seconds(data: Path | None, params: Path) -> dict[str, float | None]:
+def collection_seconds(folder: Path | None, params: Path) -> dict[str, float | None]:
     """All feature types of params.yaml that see pictures, over Corel 5K, the last per cent of them in a second go.
 
     corel5k_s : both goes; one_percent_more : processor time of the second over the first; None without Corel 5K
     """
-    near = [] if data is None else [f for f in (data, *sorted(data.iterdir())) if f.is_dir()]
-    folder = next((f for f in near if recognise(f) == "corel5k"), None)
     if folder is None:
         return {"corel5k_s": None, "one_percent_more": None}
     paths = [path.relative_to(folder).as_posix() for path in picture_files(folder)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from mediarank.features.efficientnet_lite0 import build_graph, folded, same_padding
+from mediarank.features.efficientnet_lite0 import build_classifier, build_graph, folded, same_padding
 from mediarank.features.network_model import open_session, weights_bytes
 from mediarank.features.torch_weights import read_state_dict
 from mediarank.types import DataError
@@ -72,8 +72,10 @@ def reference(weights: Mapping[str, np.ndarray], x: np.ndarray) -> np.ndarray:
 def test_every_output_is_what_the_definition_gives(weights: Mapping[str, np.ndarray], side: int) -> None:
     picture = np.random.default_rng(side).normal(0, 0.6, (3, side, side)).astype(np.float32)
     session = open_session(build_graph(weights, side), "the graph")
-    names = ["pooled", "logits", "probabilities", "spatial_pyramid"]
-    pooled, logits, probabilities, pyramid = (v[0] for v in session.run(names, {"picture": picture[None]}))
+    pooled, pyramid = session.run(["pooled", "spatial_pyramid"], {"picture": picture[None]})
+    classifier = open_session(build_classifier(weights), "the classifier")
+    logits, probabilities = (v[0] for v in classifier.run(["logits", "probabilities"], {"pooled": pooled}))
+    pooled, pyramid = pooled[0], pyramid[0]
     feature_map = reference(weights, picture.astype(np.float64))
     mean = feature_map.mean(axis=(1, 2))
     np.testing.assert_allclose(pooled, mean, atol=1e-4 * np.abs(mean).max())

@@ -22,6 +22,7 @@ from mediarank.features.cache import FeatureCache
 from mediarank.features.check import check_extractor
 from mediarank.features.network import Network
 from mediarank.features.units import list_units
+from mediarank.media.working import read_picture
 from mediarank.types import ConfigError
 
 ORACLE = Path(os.environ.get("MEDIARANK_DATA", Path(__file__).parents[3] / "shared/data")) / "network/lite0_osr16.npz"
@@ -106,6 +107,8 @@ def test_batches_and_processes_do_not_change_a_byte(collection: Collection, monk
 def test_the_graph_is_kept_beside_the_vectors(collection: Collection, tmp_path: Path) -> None:
     described(Network(side=96), *collection.tables(), FeatureCache(tmp_path))
     assert [path.suffix for path in (tmp_path / "graphs").iterdir()] == [".onnx"]
+    described(Network(side=96, layer="probabilities"), *collection.tables(), FeatureCache(tmp_path))
+    assert len(list((tmp_path / "graphs").iterdir())) == 2, "the classifier is a graph of its own"
     kept = Network(side=96).kept_in(tmp_path / "graphs")
     assert kept.identity() == Network(side=96).identity()
 
@@ -115,6 +118,21 @@ def test_nothing_is_computed_twice(collection: Collection, tmp_path: Path, monke
     first = described(Network(side=64), *collection.tables(), cache)
     monkeypatch.setattr(describe, "_extract", lambda *_: pytest.fail("computed again"))
     assert described(Network(side=64), *collection.tables(), cache).values.tobytes() == first.values.tobytes()
+
+
+@pytest.mark.parametrize("settings", [{}, {"granularity": "2x2"}, {"mirrored": True}])
+def test_class_probabilities_come_from_pooled_features(
+    collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
+) -> None:
+    """The bytes are those of `extract`, and the network does not run a second time."""
+    pooled, classes = Network(side=64, **settings), Network(side=64, layer="probabilities", **settings)
+    cache = FeatureCache(tmp_path)
+    described(pooled, *collection.tables(), cache)
+    fresh = described(classes, *collection.tables())
+    path = collection.frames.set_index("item_id")["path"]["images/1.png"]
+    assert fresh.rows(["images/1.png"]).tobytes() == classes.extract(read_picture(collection.folder / path)).tobytes()
+    monkeypatch.setattr(describe, "_extract", lambda *_: pytest.fail("the network ran again"))
+    assert described(classes, *collection.tables(), cache).values.tobytes() == fresh.values.tobytes()
 
 
 def test_identity_is_of_the_content_and_not_of_the_place(tmp_path: Path) -> None:

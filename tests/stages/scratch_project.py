@@ -14,7 +14,18 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("src", "bin", "baseline", "params.yaml", "dvc.yaml", ".dvc", ".dvcignore", ".gitignore", "data/.gitignore")
+COPIED = (
+    "src",
+    "bin",
+    "baseline",
+    "labels",
+    "params.yaml",
+    "dvc.yaml",
+    ".dvc",
+    ".dvcignore",
+    ".gitignore",
+    "data/.gitignore",
+)
 
 
 def make(folder: Path) -> Path:

@@ -68,6 +68,14 @@ class Extractor(Family):
     def extract(self, medium: Any) -> Floats:
         """(len(names()),) float32, finite, whatever the medium shows."""
 
+    def basis(self) -> Extractor | None:
+        """Another extractor whose vector is all that this one needs, if there is one; the cache keeps its vectors."""
+        return None
+
+    def from_basis(self, vector: Floats) -> Floats:
+        """What `extract` would return, from the vector of `basis`."""
+        return vector
+
     def kept_in(self, folder: Path) -> Extractor:
         """The same extractor. One that takes long to open may keep what it needs in this folder of the cache."""
         return self

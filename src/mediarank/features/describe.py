@@ -47,9 +47,11 @@ def extract_rows(
         extractor = feature.extractor()
         if cache:
             extractor = extractor.kept_in(cache.folder / "graphs")
-        identity = extractor.identity()
+        source = extractor.basis() or extractor
+        identity = source.identity()
         keys = [cache_key(identity, unit.sha256) for unit in units]
-        vectors = remembered(type(family).__name__, keys, units, partial(_extract, extractor, folder), cache)
+        found = remembered(type(family).__name__, keys, units, partial(_extract, source, folder), cache)
+        vectors = found if source is extractor else map(extractor.from_basis, found)
         pairs = zip(units, vectors, strict=True)
         for row, (_, group) in enumerate(groupby(pairs, key=lambda pair: pair[0].row)):
             values[row] = _pooled([vector for _, vector in group], family.pooling())

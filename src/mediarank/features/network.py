@@ -10,7 +10,7 @@ The default network is EfficientNet-Lite0, trained on ImageNet; `model` may be t
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -87,7 +87,15 @@ class Network(ImageExtractor):
         vector = self._run(square)
         if self.mirrored:
             vector = ((vector + self._run(np.ascontiguousarray(square[..., ::-1]))) / 2).astype(np.float32)
-        return vector
+        return self._classified(vector) if self._has_classifier() else vector
+
+    def basis(self) -> Network | None:
+        """Class probabilities follow from pooled features, so both types together run the network once."""
+        return replace(self, layer="pooled") if self._has_classifier() else None
+
+    def from_basis(self, vector: Floats) -> Floats:
+        regions = vector.reshape(-1, efficientnet_lite0.CHANNELS)
+        return np.concatenate([self._classified(region) for region in regions])
 
     def prepared(self, picture: Picture) -> Floats:
         """The (1, 3, side, side) float32 input of the network."""
@@ -105,10 +113,18 @@ class Network(ImageExtractor):
     def _graphs(self) -> Path | None:
         return None
 
+    def _has_classifier(self) -> bool:
+        return self.model == DEFAULT and self.layer == "probabilities"
+
+    def _classified(self, pooled: Floats) -> Floats:
+        session = network_model.default_session(None, self._graphs())
+        return np.asarray(session.run(["probabilities"], {"pooled": pooled[None]})[0][0], dtype=np.float32)
+
     def _run(self, square: Floats) -> Floats:
         if self.model == DEFAULT:
             session = network_model.default_session(self.side, self._graphs())
-            return np.asarray(session.run([self.layer], {"picture": square})[0][0], dtype=np.float32)
+            layer = "pooled" if self._has_classifier() else self.layer
+            return np.asarray(session.run([layer], {"picture": square})[0][0], dtype=np.float32)
         session = network_model.own_session(Path(self.model), self.sha256)
         source = network_model.input_of(session, self.side, self.model)
         target = network_model.output_of(session, self.output, self.model)

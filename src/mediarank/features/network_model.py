@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from mediarank.features.efficientnet_lite0 import VERSION, build_graph
+from mediarank.features.efficientnet_lite0 import VERSION, build_classifier, build_graph
 from mediarank.features.torch_weights import read_state_dict
 from mediarank.types import ConfigError, DataError
 
@@ -48,13 +48,17 @@ def weights_bytes(path: Path | None = None) -> bytes:
     return data
 
 
-def default_graph(side: int, folder: Path | None = None) -> bytes:
-    """The ONNX model of EfficientNet-Lite0 for pictures of `side`; kept in `folder`, if one is given."""
+def default_graph(side: int | None, folder: Path | None = None) -> bytes:
+    """The ONNX model of EfficientNet-Lite0 for pictures of `side`, or its classifier where `side` is None.
+
+    folder : keeps the graph, if one is given
+    """
     key = hashlib.sha256(f"{WEIGHTS_SHA256}:{VERSION}:{side}:{version('onnx')}".encode()).hexdigest()[:16]
     kept = _kept(folder, key) if folder else None
     if kept is not None:
         return kept
-    graph = build_graph(read_state_dict(weights_bytes()), side)
+    weights = read_state_dict(weights_bytes())
+    graph = build_classifier(weights) if side is None else build_graph(weights, side)
     if folder:
         with contextlib.suppress(OSError):  # a folder that is read-only or full costs a tenth of a second each time
             _keep(folder, key, graph)
@@ -97,7 +101,7 @@ def open_session(graph: bytes, what: str) -> InferenceSession:
 
 
 @lru_cache(maxsize=4)
-def default_session(side: int, folder: Path | None) -> InferenceSession:
+def default_session(side: int | None, folder: Path | None) -> InferenceSession:
     return open_session(default_graph(side, folder), "EfficientNet-Lite0")
 
 

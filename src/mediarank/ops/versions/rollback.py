@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mediarank.ops.runs.dvc_repair import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import repair_rwlock
 from mediarank.ops.runs.one_at_a_time import FILE, take
 from mediarank.ops.services.environment import state_folder
 from mediarank.ops.versions.git import ask_git, files_at, git
@@ -83,7 +83,7 @@ def rollback(
     """
     root = root.resolve()
     with _alone(root):
-        mend_dvc_lock(root)
+        repair_rwlock(root)
         _put_back_interrupted(root, say)
         target = find_version(root, version)
         _refuse_changes(root)
