@@ -1,9 +1,9 @@
-"""The incremental cache: a vector that was computed once is not computed again.
+"""The feature cache: a vector that was computed once is not computed again.
 
-Content-addressed: a key is the hash of a medium's bytes and of all that decides the result (`Family.identity`), so
-an entry can be outdated never, only unused. Kept in one SQLite file in WAL mode: several processes may write at
-once, a killed one leaves no half-written entry, and each entry carries a checksum; one that fails it is dropped and
-computed again. Least recently used entries go when the limit is passed. Stage outputs never depend on any of this.
+A key is the hash of a medium's bytes and of everything that decides the result (`Family.identity`), so an entry can
+never be outdated, only unused. The cache is one SQLite file in WAL mode: several processes may write at once, a killed
+one leaves no half-written entry, and each entry has a checksum; a damaged entry is dropped and computed again. Beyond a
+limit the least recently used entries are evicted. Stage outputs never depend on the cache.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Result = TypeVar("Result")
 _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
-"""An entry's last use is written down at most so often: a run that only reads should hardly write."""
+"""Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
 _ROOM = 0.9
-"""Eviction goes down to this share of the limit, so that it does not come back with every new entry."""
+"""Eviction goes down to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (
     id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, family TEXT NOT NULL, used REAL NOT NULL,
@@ -38,19 +38,19 @@ CREATE TABLE IF NOT EXISTS entry (
 );
 CREATE TABLE IF NOT EXISTS payload (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON entry (used, length);
-"""  # payloads apart, so that noting a use does not rewrite them
+"""  # payloads have their own table, so that updating a last use does not rewrite them
 
 
 def cache_key(identity: str, sha256: str) -> str:
-    """Of a medium's content (`sha256` of its working copy) and an extractor's identity."""
+    """The key for a medium's content (`sha256` of its working copy) and an extractor's identity."""
     return hashlib.sha256(f"{identity}:{sha256}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class FeatureCache:
     """
-    folder : where the file lives; made when first needed
-    limit : bytes of vectors kept at most
+    folder : of the database; created when first needed
+    limit : bytes of vectors to keep at most
     """
 
     folder: Path
@@ -61,22 +61,22 @@ class FeatureCache:
         return self.folder / "features.sqlite"
 
     def get(self, keys: Iterable[str]) -> dict[str, Floats]:
-        """Flat float32 arrays of those keys that are there and whole."""
+        """Flat float32 arrays of the keys whose entries exist and are intact."""
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
 
     def known(self, keys: Iterable[str]) -> set[str]:
-        """Which keys have an entry; whether it is whole shows only when it is got."""
+        """The keys that have an entry; whether it is intact is checked by `get`."""
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _known(db, wanted), set()) if wanted else set()
 
     def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
-        """Keep arrays by key; all of them or, if the process dies, none. Then evict down to the limit if need be."""
+        """Keep arrays by key: all of them, or none if the process dies. Evict old entries beyond the limit."""
         if arrays:
             self._with(lambda db: _put(db, family, arrays, self.limit), None)
 
     def prune(self, limit: int = 0) -> int:
-        """Evict the least recently used down to `limit` bytes and give the room back to the disk; entries evicted."""
+        """Evict the least recently used entries down to `limit` bytes, shrink the file; return their number."""
 
         def work(db: sqlite3.Connection) -> int:
             evicted = _evict(db, limit)
@@ -87,14 +87,14 @@ class FeatureCache:
         return self._with(work, 0)
 
     def statistics(self) -> pd.DataFrame:
-        """One row a family: family, entries, bytes, last_used (UTC)."""
+        """One row per family: family, entries, bytes, last_used (UTC)."""
         query = "SELECT family, COUNT(*), SUM(length), MAX(used) FROM entry GROUP BY family ORDER BY family"
         rows: list[tuple[str, int, int, float]] = self._with(lambda db: db.execute(query).fetchall(), [])
         table = pd.DataFrame(rows, columns=["family", "entries", "bytes", "last_used"])
         return table.assign(last_used=pd.to_datetime(table["last_used"], unit="s", utc=True))
 
     def _with(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Do a batch of work; a file that is no sound database any more is removed, and the cache starts afresh."""
+        """Do a batch of work. A file that is no longer a valid database is deleted, and the cache starts empty."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)) as db:
@@ -102,7 +102,7 @@ class FeatureCache:
                 return work(db)
         except (sqlite3.OperationalError, OSError) as error:
             raise DataError(
-                f"The feature cache {self.path} can't be used ({error}): free disk space, or delete it."
+                f"The feature cache {self.path} can't be used ({error}). Free disk space, or delete it."
             ) from error
         except sqlite3.DatabaseError:
             for suffix in ("", "-wal", "-shm"):
@@ -180,7 +180,7 @@ def _total(db: sqlite3.Connection) -> int:
 
 
 def _evict(db: sqlite3.Connection, limit: int) -> int:
-    """Delete in order of last use until the rest fits."""
+    """Delete the least recently used entries until the rest fits."""
     with _transaction(db):
         excess = _total(db) - limit
         leaving: list[int] = []

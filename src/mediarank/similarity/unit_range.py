@@ -1,5 +1,7 @@
-"""Features of several types laid end to end, each value scaled to [0, 1] over the training items: the paper's
-concatenation baseline (paper 004, section 4.2)."""
+"""Concatenate features of several types, each value scaled to [0, 1] over the training items.
+
+This is the baseline of paper 004, section 4.2.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ class UnitRange:
         return cls(low, np.where(high > low, high - low, np.inf).astype(rows.dtype))
 
     def transform(self, parts: Sequence[Floats]) -> Floats:
-        """Other items may fall outside [0, 1]; they are not cut off there, or their order would be lost."""
+        """Other items may fall outside [0, 1]; they are not clipped, since that would lose their order."""
         rows = np.concatenate(parts, axis=1)
         if rows.shape[1] != len(self.low):
             raise DataError(f"{len(self.low)} columns were scaled, but {rows.shape[1]} are given.")
