@@ -25,9 +25,7 @@ env: .venv/.ready ## make .venv from requirements.lock
 
 run: env ## generate the demo collection, run the pipeline, record it, print the results
 	$(BIN)/mediarank wire
-	$(BIN)/dvc repro
-	$(BIN)/mediarank track
-	$(BIN)/mediarank results
+	$(BIN)/mediarank run
 
 test: env ## the tests, but for drills
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"

@@ -29,11 +29,12 @@ from mediarank.evaluation.keywords import KeywordScores, row_scores
 from mediarank.learners.neighbours.keyword_scores import TrainingQueries
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
+from mediarank.learners.pairwise.image_folds import deal_folds
 from mediarank.similarity.distance_stack import stack_distances
-from mediarank.systems.annotation.config import METHODS, AnnotationConfig
+from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.annotation.fit import effect_of_k
 from mediarank.systems.annotation.images import Labelled, Part
-from mediarank.systems.annotation.methods import Fitted, fit_methods
+from mediarank.systems.annotation.methods import FittedMethod, fit_methods
 from mediarank.systems.annotation.rankers import RANKERS
 from mediarank.systems.annotation.report import words_of
 
@@ -66,7 +67,7 @@ def main() -> None:
 def claims(options: argparse.Namespace) -> dict[str, Any]:
     tables = {}
     for name in options.sets:
-        config = AnnotationConfig(
+        config = Config(
             tuple(SETS[name]),
             SETS[name],
             tuple(options.methods),
@@ -83,7 +84,7 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
     return {"features": options.sets[-1], **last, "other_features": others, "peak_gib": round(peak, 2)}
 
 
-def table_of(name: str, split: Split, config: AnnotationConfig, repeats: int) -> dict[str, Any]:
+def table_of(name: str, split: Split, config: Config, repeats: int) -> dict[str, Any]:
     """Fit, choose and measure everything on one set of feature types."""
     started = time.perf_counter()
     labelled, stack = split.distances(config)
@@ -95,7 +96,7 @@ def table_of(name: str, split: Split, config: AnnotationConfig, repeats: int) ->
     print(
         f"{'method':16}{'P %':>6}{'R %':>6}{'F1 %':>6}{'N+':>5}   {'published':14}{'held out':>9}   chosen  (table 1)"
     )
-    fitted: dict[str, Fitted] = {}
+    fitted: dict[str, FittedMethod] = {}
     scores = {}
     for group in together(config.methods):
         for method, found in fit_methods(labelled, group, config).items():
@@ -123,6 +124,8 @@ class Split:
             sorted(item for item in described.roles.items(*roles) if item in labelled)
             for roles in (("base", "rank", "valid"), ("test",))
         )
+        group_of = dict(zip(described.roles.table["item_id"], described.roles.table["group_id"], strict=True))
+        self.groups = [group_of[item] for item in self.train]
         true = words_of(described.labels, [*self.train, *self.test])
         parts = [{word for item in items for word in true[item]} for items in (self.train, self.test)]
         self.words = sorted(set.intersection(*parts))
@@ -132,10 +135,10 @@ class Split:
             [described.features[name].rows(items) for name in features] for items in (self.train, self.test)
         ]
 
-    def distances(self, config: AnnotationConfig) -> tuple[Labelled, np.ndarray]:
+    def distances(self, config: Config) -> tuple[Labelled, np.ndarray]:
         """Among training images, and of test images to them; the vectors are not needed any more then."""
         rng = np.random.default_rng([config.seed, 0])
-        fold_of = rng.permutation(len(self.train)) % config.folds
+        fold_of = deal_folds([None] * len(self.train), config.folds, config.seed, self.groups)
         asked = np.sort(rng.choice(len(self.train), config.queries_among(len(self.train)), replace=False))
         known, unknown = self._vectors
         stack = stack_distances(unknown, known, config.measures)
@@ -144,7 +147,7 @@ class Split:
         one_by_one = (known.pop(0) for _ in config.measures)
         return Labelled.of(one_by_one, config.measures, self.keywords, fold_of, asked), stack
 
-    def measured(self, ranker: NeighbourRanker, found: Fitted, stack: np.ndarray) -> KeywordScores:
+    def measured(self, ranker: NeighbourRanker, found: FittedMethod, stack: np.ndarray) -> KeywordScores:
         scores = np.concatenate(
             [
                 found.rule.scores(ranker.similarity(stack[:, start : start + 128]), self.keywords)
@@ -158,8 +161,8 @@ def repeat(
     split: Split,
     labelled: Labelled,
     stack: np.ndarray,
-    fitted: Mapping[str, Fitted],
-    config: AnnotationConfig,
+    fitted: Mapping[str, FittedMethod],
+    config: Config,
     repeats: int,
 ) -> dict[str, Any]:
     """RNN and NW-RNN on other draws of pairs, with the settings chosen before: means, deviations and mean seconds."""
@@ -180,7 +183,7 @@ def repeat(
     return found
 
 
-def refitted(labelled: Labelled, method: str, found: Fitted, config: AnnotationConfig) -> Fitted:
+def refitted(labelled: Labelled, method: str, found: FittedMethod, config: Config) -> FittedMethod:
     whole = Part.outside(labelled, None)
     [(_, ranker)] = RANKERS[METHODS[method].ranker](whole, config.with_only(found.chosen.settings), False)
     queries = TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked())
@@ -196,7 +199,7 @@ def together(methods: Sequence[str]) -> list[list[str]]:
     return list(groups.values())
 
 
-def print_row(method: str, scores: KeywordScores, fitted: Fitted) -> None:
+def print_row(method: str, scores: KeywordScores, fitted: FittedMethod) -> None:
     published = "/".join(map(str, PUBLISHED[method])) if method in PUBLISHED else "-"
     print(
         f"{method:16}{100 * scores.precision:6.1f}{100 * scores.recall:6.1f}{100 * scores.f1:6.1f}{scores.n_plus:5}   "
@@ -205,7 +208,7 @@ def print_row(method: str, scores: KeywordScores, fitted: Fitted) -> None:
     )
 
 
-def settings_text(fitted: Fitted) -> str:
+def settings_text(fitted: FittedMethod) -> str:
     rule = fitted.chosen.rule
     numbers = {**fitted.chosen.settings, **rule.numbers()}
     return ", ".join([rule.kind, *(f"{key} {value}" for key, value in numbers.items())])

@@ -39,6 +39,8 @@ from mediarank.labels import Labels
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
+from mediarank.similarity.near_duplicates import near_duplicate_groups
+from mediarank.stages.splits import SplitsConfig
 from mediarank.types import DataError, FeatureMatrix, Roles
 
 BANDS = "3x1."
@@ -111,7 +113,7 @@ SETS: Mapping[str, Mapping[str, str]] = {
 
 @dataclass(frozen=True)
 class Described:
-    """labels and roles : of the usable pictures; features : a matrix a type of the set"""
+    """labels and roles : of the usable pictures, near-duplicates of one part in one group; features : one per type"""
 
     labels: Labels
     roles: Roles
@@ -133,7 +135,9 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
         copies = fan_out(make, jobs, "working copies")
         frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
         items = frames["item_id"].tolist()
-        table = {"item_id": items, "group_id": items, "role": [said[item] for item in items], "fold": 0}
+        near = near_duplicate_groups(frames["phash"].tolist(), SplitsConfig().near_duplicate_bits)
+        groups = [f"{group} {said[item]}" for group, item in zip(near.tolist(), items, strict=True)]
+        table = {"item_id": items, "group_id": groups, "role": [said[item] for item in items], "fold": 0}
         roles = Roles(pd.DataFrame(table))
         sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
         needed = {name.removesuffix("_bands") for name in types}

@@ -27,12 +27,13 @@ from attributes_rivals import MAX_PAIRS, rivals
 from attributes_speed import approximation, speed, testing_times
 
 from mediarank.learners.pairwise.supervision import supervise
-from mediarank.systems.attributes.fit import AttributesConfig, run
+from mediarank.systems.attributes.config import Config
+from mediarank.systems.attributes.fit import fit
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
-CONFIG = AttributesConfig(gamma_factors=(0.5, 1.0, 2.0), max_pairs=MAX_PAIRS, seed=0)
+CONFIG = Config(gamma_factors=(0.5, 1.0, 2.0), max_pairs=MAX_PAIRS, seed=0)
 PARTS = ("speed", "kernels", "rivals", "spread", "times", "nystroem")
 VARIANTS = {"five": "", "paper_kernels": "_paper_kernels", "mirrored": "_mirrored", "more": "_more"}
 """Sets of kernels, and what methods on them are called in the table."""
@@ -107,23 +108,24 @@ def kernel_methods(
     """method -> attribute -> % in order, of RankMKL on each set and, on some, of its baselines."""
     found: dict[str, dict[str, float]] = {}
     for name in sets:
-        config = replace(CONFIG, kernels=SETS[name], baselines=name in with_baselines)
-        outcome = run(Inputs(data.features, data.labels, roles), config)
-        for method, scores in outcome.scores.items():
+        methods = CONFIG.methods if name in with_baselines else ("rankmkl",)
+        fitted = fit(Inputs(data.features, data.labels, roles), replace(CONFIG, kernels=SETS[name], methods=methods))
+        _, facts = fitted.model.to_arrays()
+        for method, scores in fitted.scores.items():
             alone = method.startswith("only_")
             found[method.removeprefix("only_") if alone else method + VARIANTS[name]] = percentages(data, scores)
-        chosen = {attribute: learned["C"] for attribute, learned in outcome.facts["learned"].items()}
-        gammas = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in outcome.facts["kernels"]]
+        chosen = {attribute: learned["C"] for attribute, learned in facts["learned"]["rankmkl"].items()}
+        gammas = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in facts["kernels"]]
         reached = np.mean([list(found[f"rankmkl{VARIANTS[name]}"].values())])
         print(f"{name}: {reached:.2f} with C {chosen}, γ {gammas}")
     return found
 
 
 def percentages(data: Described, scores: FeatureMatrix) -> dict[str, float]:
-    known = supervise(data.labels, scores.names)
+    known = supervise(data.labels, scores.ids.tolist())
     return {
         attribute: 100 * pairs_in_order(known[attribute], values.astype(np.float64))
-        for attribute, values in zip(scores.ids.tolist(), scores.values, strict=True)
+        for attribute, values in zip(scores.names, scores.values.T, strict=True)
     }
 
 

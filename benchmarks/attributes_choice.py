@@ -22,7 +22,8 @@ from attributes_data import CANDIDATES, FIVE, PLAIN, SETS, TYPES, Described, des
 
 from mediarank.learners.kernels.kernel_stack import GramStack
 from mediarank.learners.kernels.rankmkl import RankMKL
-from mediarank.learners.pairwise.image_folds import deal_folds, held_out_shares
+from mediarank.learners.pairwise.image_folds import deal_folds
+from mediarank.learners.pairwise.pair_validation import held_out_shares
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.types import Floats

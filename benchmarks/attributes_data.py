@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from mediarank.collections.groups import joined_groups
 from mediarank.collections.sources import open_collection, recognise
 from mediarank.fanout import fan_out
 from mediarank.features.autocorrelogram import Autocorrelogram
@@ -31,8 +32,10 @@ from mediarank.features.lbp import Lbp
 from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
-from mediarank.media.working import fit_inside
-from mediarank.systems.attributes.fit import KernelChoice
+from mediarank.media.working import fit_inside, phash
+from mediarank.similarity.near_duplicates import near_duplicate_groups
+from mediarank.stages.splits import SplitsConfig
+from mediarank.systems.attributes.config import KernelChoice
 from mediarank.types import FeatureMatrix, Floats, Roles
 
 
@@ -129,11 +132,15 @@ PER_CLASS = 30
 
 @dataclass(frozen=True)
 class Described:
-    """A collection: its source's name, labels, and a matrix a feature type over the items that the labels speak of."""
+    """A collection: its source's name, its labels, and one matrix per feature type over the items that labels order.
+
+    group_of : item -> its group: the source's own, and near-duplicates as the pipeline finds them
+    """
 
     source: str
     labels: Labels
     features: Mapping[str, FeatureMatrix]
+    group_of: Mapping[str, str]
 
     @property
     def items(self) -> list[str]:
@@ -146,8 +153,8 @@ class Described:
         return self.roles([item in training for item in self.items]) if training else None
 
     def random(self, numbers: Iterable[int], seed: int) -> Iterator[Roles]:
-        """By number, splits with 30 training images a class; without orderings of classes, of 70 % of the groups."""
-        classes, groups = self.labels.class_of, self._groups()
+        """By number, splits with 30 training images per class; without orderings of classes, of 70 % of the groups."""
+        classes, groups = self.labels.class_of, self.group_of
         for number in numbers:
             rng = np.random.default_rng([seed, number])
             if len(self.labels["orderings"]):
@@ -161,18 +168,10 @@ class Described:
             yield self.roles([item in training for item in self.items])
 
     def roles(self, training: Sequence[bool]) -> Roles:
-        groups = self._groups()
-        table = {
-            "item_id": self.items,
-            "group_id": [groups[item] for item in self.items],
-            "role": np.where(training, "base", "test"),
-            "fold": 0,
-        }
-        return Roles(pd.DataFrame(table))
-
-    def _groups(self) -> dict[str, str]:
-        said = dict(zip(self.labels["groups"]["item"], self.labels["groups"]["group"], strict=True))
-        return {item: said.get(item, item) for item in self.items}
+        """Groups are held out together inside the training part; a group that the split cuts stays cut."""
+        roles = np.where(training, "base", "test").tolist()
+        groups = [f"{self.group_of[item]} {role}" for item, role in zip(self.items, roles, strict=True)]
+        return Roles(pd.DataFrame({"item_id": self.items, "group_id": groups, "role": roles, "fold": 0}))
 
 
 def describe(folder: Path, cache: Path, types: Sequence[str], training_only: bool = False) -> Described:
@@ -189,7 +188,23 @@ def describe(folder: Path, cache: Path, types: Sequence[str], training_only: boo
     items = sorted(item for item in listing.files if item in ordered)
     paths = [listing.files[item] for item in items]
     features = {name: _matrix(name, TYPES[name], items, paths, cache) for name in types}
-    return Described(recognise(folder), labels, features)
+    return Described(recognise(folder), labels, features, _groups(labels, items, paths, cache))
+
+
+def _groups(labels: Labels, items: list[str], paths: list[Path], cache: Path) -> dict[str, str]:
+    """The source's groups joined with those of near-duplicates; a group is named by its first item."""
+    kept = cache / f"looks_{hashlib.sha256(repr(items).encode()).hexdigest()[:16]}.npy"
+    if not kept.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        np.save(kept, np.array(fan_out(_look, paths, "looks")))
+    said = dict(zip(labels["groups"]["item"], labels["groups"]["group"], strict=True))
+    near = near_duplicate_groups(np.load(kept).tolist(), SplitsConfig().near_duplicate_bits)
+    first = joined_groups([said.get(item, item) for item in items], near)
+    return {item: items[place] for item, place in zip(items, first.tolist(), strict=True)}
+
+
+def _look(path: Path) -> str:
+    return phash(np.ascontiguousarray(fit_inside(decode_image(path, Limits()), LONGEST_SIDE)))
 
 
 def _matrix(name: str, family: Extractor, items: list[str], paths: list[Path], cache: Path) -> FeatureMatrix:

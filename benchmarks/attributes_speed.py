@@ -26,13 +26,14 @@ from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.kernels import exponential_chi2
-from mediarank.systems.attributes.fit import AttributesConfig, fit, run
+from mediarank.systems.attributes.config import Config
+from mediarank.systems.attributes.fit import fit, fit_model
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
 from mediarank.types import Roles
 
 Vector = np.ndarray[Any, Any]
-QUICK = AttributesConfig(kernels=SETS["five"], cost=(0.01,), folds=2, baselines=False, seed=0)
+QUICK = Config(kernels=SETS["five"], methods=("rankmkl",), cost=(0.01,), folds=2, seed=0)
 """One C, since time and loss are asked for here and not the best accuracy."""
 
 
@@ -82,8 +83,7 @@ def svc_seconds(K: Vector, pairs: OrderedPairs, C: float) -> float:
 def testing_times(data: Described, roles: Roles, attribute: str) -> pd.DataFrame:
     """Figure 3b: seconds to answer so many test pairs, from features to answers, by RankMKL and the local learners."""
     items, asked = roles.items("base"), roles.items("test")
-    model = fit(data.features, data.labels, items, QUICK)
-    column = model.column(attribute)
+    model = fit_model(Inputs(data.features, data.labels, roles), items, QUICK)
     known, unknown = supervise(data.labels, items)[attribute], supervise(data.labels, asked)[attribute].ordered()
     X, Z = gist_and_colour(data, items, asked)
     local = {
@@ -98,7 +98,7 @@ def testing_times(data: Described, roles: Roles, attribute: str) -> pd.DataFrame
         first, second = unknown.stronger[shuffled[:count]], unknown.weaker[shuffled[:count]]
 
         def compare(first: Vector = first, second: Vector = second) -> Any:
-            scores = model.scores(data.features, asked).values[:, column]
+            scores = model.rank(data.features, asked, [attribute])[:, 0]
             return scores[first] > scores[second]
 
         rows.append(("rankmkl", count, best_of(2, compare)))
@@ -119,10 +119,11 @@ def approximation(data: Described, attributes: Sequence[str]) -> dict[str, dict[
         ("landmarks_100", replace(QUICK, exact_up_to=1, landmarks=100)),
     ):
         started = time.perf_counter()
-        scores = run(inputs, config).scores["rankmkl"]
+        scores = fit(inputs, config).scores["rankmkl"]
         seconds = time.perf_counter() - started
-        known = supervise(data.labels, scores.names)
-        shares = [pairs_in_order(known[a], scores.rows([a])[0].astype(np.float64)) for a in attributes]
+        known = supervise(data.labels, scores.ids.tolist())
+        columns = dict(zip(scores.names, scores.values.T.astype(np.float64), strict=True))
+        shares = [pairs_in_order(known[a], columns[a]) for a in attributes]
         found[name] = {"mean": round(100 * float(np.mean(shares)), 2), "seconds": round(seconds, 1)}
         print(f"{int(half.sum())} training images, {name}: {found[name]}")
     return found

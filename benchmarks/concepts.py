@@ -4,8 +4,8 @@
     python benchmarks/concepts.py --data FOLDER       # the speed part, then the paper's section 5 on a collection
 
 With a collection: fifty feature types are extracted (and kept in --cache); words, concepts or classes with 25 to 200
-pictures are the concepts; for each seed the pictures are dealt out 50/20/30, a hundred machines a concept are trained
-on the first part, rankers on the second, and the third is ranked, every machine really evaluated on the survivors of
+pictures are the concepts; for each seed the pictures are dealt out 50/20/30, a hundred SVMs per concept are trained
+on the first part, rankers on the second, and the third is ranked, every SVM really evaluated on the survivors of
 its step only. Methods are compared with RankBoost by figures 6 to 9 of the paper; --out writes them as tables. All
 settings are chosen on the second part. --quick takes a few pictures, types and concepts. The last line is one JSON
 object.
@@ -31,9 +31,12 @@ from mediarank import store
 from mediarank.base_models.concept import ConceptModels
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
+from mediarank.base_models.training import fit_pool
 from mediarank.evaluation.metrics import average_precision
+from mediarank.learners.boosting.choice import Examples
 from mediarank.learners.boosting.plan import Plan
 from mediarank.learners.fusion.stacking import LightGBMStacking
+from mediarank.systems.concepts.config import Config
 from mediarank.systems.concepts.figures import (
     FULL,
     Trace,
@@ -47,9 +50,9 @@ from mediarank.systems.concepts.figures import (
     trace,
     trace_scored,
 )
-from mediarank.systems.concepts.fit import ConceptsConfig, fit_pools, fit_rankers, regulariser_plans
-from mediarank.systems.concepts.model import ConceptsModel, concept_scores, rank_examples, score_items
-from mediarank.types import FeatureMatrix, MediarankError
+from mediarank.systems.concepts.fit import fit_rankers, rank_examples, regulariser_plans
+from mediarank.systems.concepts.model import Model, concept_scores, score_items
+from mediarank.types import FeatureMatrix, Judgments, MediarankError, Roles
 
 REFERENCE, PAPER, BEST = "rankboost", "imbalanced_rankboost", "forward_cascade"
 TRACED = (REFERENCE, PAPER, "boosted_cascade", "stacked_cascade", BEST)
@@ -110,17 +113,18 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
 
 def measure(described: Described, seed: int) -> Run:
     """One split: train on `base`, fit and choose on `rank`, rank `test`."""
-    config = ConceptsConfig(methods=(*TRACED, *ENDS), seed=seed)  # type: ignore[arg-type]
+    config = Config(methods=(*TRACED, *ENDS), seed=seed)  # type: ignore[arg-type]
     roles = described.roles(seed)
     pools = fit_pools(described.features, described.judgments, roles, SVMConfig(seed=seed))
-    scores = score_items(pools, described.features, roles.items("rank"))
-    model = fit_rankers(pools, scores, described.judgments, config)
+    examples = rank_examples(
+        pools, score_items(pools, described.features, sorted(roles.items("rank"))), described.judgments
+    )
+    model = fit_rankers(pools, examples, config)
     items = sorted(roles.items("test"))
-    concepts = [c for c in model.concepts if described.judgments.grades(c, items).any()]
+    concepts = [c for c in model.names if described.judgments.grades(c, items).any()]
     found = score_items(pools, described.features, items)
     with threadpool_limits(1):
         traces = {m: trace_all(model.plans[m], concepts, pools, described, items) for m in TRACED}
-        examples = rank_examples(pools, scores, described.judgments)
         grid = regulariser_plans(examples, config.lambdas) if seed == 0 else {}
     known = {concept: concept_scores(pools, found, concept) for concept in concepts} if grid else {}
     regularisers = {
@@ -130,8 +134,15 @@ def measure(described: Described, seed: int) -> Run:
         for key, plans in grid.items()
     }
     ends = {m: float(mean_curve(of_method, "evaluations", FULL)[1][-1]) for m, of_method in traces.items()}
-    ends |= end_points(model, scores, found, concepts, described, items)
+    ends |= end_points(model, examples, found, concepts, described, items)
     return Run(traces, ends, model.chosen, regularisers)
+
+
+def fit_pools(
+    features: Mapping[str, FeatureMatrix], judgments: Judgments, roles: Roles, svm: SVMConfig
+) -> dict[str, SVMPool]:
+    """One pool per feature type, trained on the base role."""
+    return {kind: fit_pool(kind, features[kind], judgments, roles.items("base"), svm) for kind in sorted(features)}
 
 
 def trace_all(
@@ -151,15 +162,14 @@ def trace_all(
 
 
 def end_points(
-    model: ConceptsModel,
-    scores: Mapping[str, FeatureMatrix],
+    model: Model,
+    examples: Mapping[str, Examples],
     found: Mapping[str, FeatureMatrix],
     concepts: Sequence[str],
     described: Described,
     items: Sequence[str],
 ) -> dict[str, float]:
-    """MAP of the methods that ask every machine about every item."""
-    examples = rank_examples(model.pools, scores, described.judgments)
+    """MAP of the methods that evaluate every SVM on every item."""
     values: dict[str, list[float]] = {}
     for concept in concepts:
         X = concept_scores(model.pools, found, concept)
@@ -239,7 +249,7 @@ def bootstrap(name: str, runs: Sequence[Run], depth: int, resamples: int = 500) 
 def print_run(seed: int, run: Run) -> None:
     print(f"\nseed {seed}: chosen on the rank role: {dict(run.chosen)}")
     print(
-        f"  {'method':22s} MAP     MAP@100 evaluations  ms a concept; MAP at {', '.join(map(str, BUDGETS))} evaluations"
+        f"  {'method':22s} MAP     MAP@100 evaluations  ms/concept; MAP at {', '.join(map(str, BUDGETS))} evaluations"
     )
     for method, traces in run.traces.items():
         ends = [mean_curve(traces, "evaluations", depth)[1][-1] for depth in (FULL, 100)]
@@ -250,7 +260,7 @@ def print_run(seed: int, run: Run) -> None:
             " ".join(f"{value:.3f}" for value in early),
         )
     others = {method: value for method, value in run.ends.items() if method not in run.traces}
-    print("  asking every machine:", ", ".join(f"{method} {value:.4f}" for method, value in others.items()))
+    print("  evaluating every SVM:", ", ".join(f"{method} {value:.4f}" for method, value in others.items()))
 
 
 def write_figures(folder: Path, runs: Sequence[Run]) -> None:

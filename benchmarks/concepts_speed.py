@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from mediarank.base_models.svm import Machine, SVMConfig, fit_machine
+from mediarank.base_models.svm import FittedSVM, SVMConfig, fit_svm
 from mediarank.base_models.training import fit_pool, gather, normalised_by, prepare
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost
 from mediarank.learners.boosting.rankboost import RankBoost
@@ -31,19 +31,19 @@ def speed(repeats: int) -> dict[str, Any]:
 
 
 def scoring(repeats: int, items: int = 1000) -> dict[str, Any]:
-    """A pool of 40 machines (20 concepts, 2 bags of 800) against a loop over the same machines of scikit-learn."""
+    """A pool of 40 SVMs (20 concepts, 2 bags of 800) against a loop over the same SVMs of scikit-learn."""
     matrix, judgments = made_up(5000, share=0.1)
     config = SVMConfig(penalties=(2.0,), widths=(0.5, 2.0))
     preparation = prepare("made_up", matrix, judgments, matrix.ids.tolist(), config)
-    machines, peers = [], []
+    svms, peers = [], []
     for number, bag in enumerate(preparation.bags):
         gamma = bag.gammas[number % 2]
         svm = SVC(C=2.0, gamma=gamma).fit(bag.values.astype(np.float64), bag.labels)
         coefficients, intercept = np.asarray(svm.dual_coef_[0]), float(svm.intercept_[0])
         decisions = svm.decision_function(bag.values.astype(np.float64))
-        machines.append(Machine(svm.support_.astype(np.intp), coefficients, intercept, 2.0, gamma, decisions, 0.5))
+        svms.append(FittedSVM(svm.support_.astype(np.intp), coefficients, intercept, 2.0, gamma, decisions, 0.5))
         peers.append(svm)
-    pool = gather(preparation, machines, config)
+    pool = gather(preparation, svms, config)
     new = made_up(items, share=0.1, seed=1)[0].values
     prepared = ((new - pool.mean) * pool.scale).astype(np.float64)
     loop = best(lambda: [svm.decision_function(prepared) for svm in peers], max(2, repeats // 5))
@@ -52,9 +52,9 @@ def scoring(repeats: int, items: int = 1000) -> dict[str, Any]:
     difference = float(np.abs(pool.decisions(new) - expected).max())
     single = pool.only([0])
     alone = best(lambda: peers[0].decision_function(prepared), repeats) / best(lambda: single.decisions(new), repeats)
-    print(f"pool scoring, {items} items, {len(pool)} machines on bags of {len(preparation.bags[0].rows)}: ", end="")
+    print(f"pool scoring, {items} items, {len(pool)} SVMs on bags of {len(preparation.bags[0].rows)}: ", end="")
     print(f"{batched * 1e3:.1f} ms; scikit-learn's decision_function {loop * 1e3:.0f} ms: {loop / batched:.1f}x")
-    print(f"  largest difference {difference:.1e}; a single machine {alone:.1f}x")
+    print(f"  largest difference {difference:.1e}; a single SVM {alone:.1f}x")
     return {"pool_scoring_ratio": loop / batched, "pool_scoring_difference": difference, "single_ratio": alone}
 
 
@@ -100,7 +100,7 @@ def svm_share(repeats: int, share: float, items: int = 10_000, types: int = 100)
     matrix, judgments = made_up(items, share=share)
     base, rank = matrix.ids[: items // 2].tolist(), matrix.ids[items // 2 : items * 7 // 10].tolist()
     config = SVMConfig()
-    fits = best(lambda: [fit_machine(bag, config) for bag in prepare("a", matrix, judgments, base, config).bags], 1)
+    fits = best(lambda: [fit_svm(bag, config) for bag in prepare("a", matrix, judgments, base, config).bags], 1)
     pool = fit_pool("a", matrix, judgments, base, config)
     rest = best(lambda: prepare("a", matrix, judgments, base, config), 1)
     values = matrix.rows(base)

@@ -31,8 +31,9 @@ from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.fusion.fusion_methods import BEST
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events.fit import EventsConfig, Parts, fit, prepare
-from mediarank.systems.events.model import EventsModel
+from mediarank.systems.events.config import Config
+from mediarank.systems.events.fit import Clips, fit_clips, prepare
+from mediarank.systems.events.model import Model
 from mediarank.systems.events.protocol import METRICS, EventScores, ProtocolResult, figure2, figure5, run_protocol
 
 MADE_SEED, DEMO_SEED = 100, 11
@@ -69,20 +70,20 @@ def clips(title: str, inputs: Inputs, options: argparse.Namespace) -> dict[str, 
     """Base classifiers on these clips, then the protocol on their scores; and what refitting them adds."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The base classifier|.* is left out")
-        parts = prepare(inputs, EventsConfig())
-    model, scores = fit(parts, EventsConfig())
+        members = prepare(inputs, Config())
+    model, scores = fit_clips(members, Config())
     single = {
         name: float(np.mean([average_precision(s.test_y, s.test[:, column]) for s in scores.values()]))
-        for column, name in enumerate(parts.matrices)
+        for column, name in enumerate(members.matrices)
     }
-    print(
-        f"\n{title}: {len(parts.base)} base, {len(parts.rank)} unseen, {len(parts.test)} test; alone: {rounded(single)}"
-    )
+    sizes = f"{len(members.base)} base, {len(members.rank)} unseen, {len(members.test)} test"
+    print(f"\n{title}: {sizes}; alone: {rounded(single)}")
+    print(f"validated: {rounded(model.validation)}; served: {model.served}")
     found = claims(title, scores, options.repeats)
-    found |= {"single": single, "refitted": refitted(model, parts)}
+    found |= {"single": single, "refitted": refitted(model, members)}
     print(f"base classifiers refitted on base and rank: {rounded(found['refitted'])}")
     if options.out:
-        write_figures(options.out / title, scores, tuple(parts.matrices), options.repeats)
+        write_figures(options.out / title, scores, tuple(members.matrices), options.repeats)
     return found
 
 
@@ -122,15 +123,14 @@ def verdict(result: ProtocolResult, first: str, second: str) -> dict[str, Any]:
     }
 
 
-def refitted(model: EventsModel, parts: Parts) -> dict[str, float]:
+def refitted(model: Model, members: Clips) -> dict[str, float]:
     """Mean AP as the pipeline has it: out-of-fold fusions over classifiers that know `rank` as well."""
-    marks = parts.marks(parts.test)
+    marks = members.marks(members.test)
     kept = np.flatnonzero(marks.any(axis=0))
-    ranked = model.rank(parts.matrices, parts.test)
-    values = {
-        method: float(np.mean([average_precision(marks[:, e], ranked[method].values[e]) for e in kept]))
-        for method in ("recycling", BEST, "out_of_fold", "log_odds")
-    }
+    values = {}
+    for method in ("recycling", BEST, "out_of_fold", "log_odds"):
+        ranked = model.fused(members.matrices, members.test, method=method)
+        values[method] = float(np.mean([average_precision(marks[:, e], ranked[:, e]) for e in kept]))
     return named(values)
 
 

@@ -10,7 +10,8 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import average_precision_score, precision_recall_curve
 
 from mediarank.similarity.kernels import intersection
-from mediarank.systems.events.protocol import RATIOS, Draws, EventScores, draw, run_protocol
+from mediarank.systems.events.config import RATIOS
+from mediarank.systems.events.protocol import Draws, EventScores, draw, run_protocol
 
 METHODS = ("average", "meta_only", "naive", "recycling", "out_of_fold")
 STRENGTH, ITERATIONS = 0.01, 10

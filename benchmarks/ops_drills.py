@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 from ops_project import Project, no_orphans
 
-from mediarank.ops.runs.dvc_repair import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import repair_rwlock
 
 SMALL = {"images": 96, "clips": 12, "seed": 3}
 """A collection that all stages get through in about a minute."""
@@ -53,7 +53,7 @@ def kill_drill(folder: Path, kills: int, seed: int, stages: Sequence[str] = ()) 
                 else:
                     break
                 spent += 1
-                mended += mend_dvc_lock(project.root)
+                mended += repair_rwlock(project.root)
                 print(f"  kill {spent}: {finished(project)} stages were recorded", flush=True)
         project.dvc("repro")
         project.mediarank("verify")

@@ -16,6 +16,9 @@ from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settin
 from rich.console import Console
 from rich.table import Table
 
+import mediarank
+
+PACKAGE = Path(mediarank.__file__).parent
 COLOURS = {"Cached": "blue", "Completed": "green", "Failed": "red", "Crashed": "red"}
 
 
@@ -51,12 +54,13 @@ def _leave(number: int, _frame: object) -> None:
 
 
 class _Progress(logging.Handler):
-    """Prints what the run says of its stages, and not what Prefect says of itself."""
+    """Prints what mediarank's code logs about the stages, and not what Prefect logs about itself."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(logging.INFO)
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        if "mediarank" in Path(record.pathname).parts:
+        # The folder of the package, not its name: a clone may be called mediarank, with Prefect in its .venv.
+        if Path(record.pathname).is_relative_to(PACKAGE):
             self._console.print(record.getMessage(), markup=False)

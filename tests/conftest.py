@@ -1,11 +1,37 @@
-"""The order of the tests: what takes longest begins first, so that two processes end together."""
+"""The order of the tests, and a guard that every test leaves the process as it found it.
+
+pytest-randomly shuffles the tests; its seed is printed at the end, and `--randomly-seed=N` repeats that order. The
+files that take longest begin first, so that several workers end together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
 import pytest
+from process_state import ProcessState
 
 LONGEST = ("test_whole_line.py", "test_script.py", "test_pipeline_flow.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print the seed of the order: pytest hides it when it is quiet."""
+    seed = config.getoption("randomly_seed", default=None)
+    if seed is not None:
+        terminalreporter.write_line(f"order of the tests: --randomly-seed={seed}")
+
+
+@pytest.fixture(autouse=True)
+def _leaves_no_trace() -> Iterator[None]:
+    """Fail a test that changes what later tests see, and undo the change so that only this test fails."""
+    before = ProcessState.read()
+    yield
+    changes = before.changes()
+    if changes:
+        before.restore()
+        pytest.fail("The test changed what later tests see: " + "; ".join(changes), pytrace=False)

@@ -29,7 +29,7 @@ AFTERWARDS = {"promotion"}
 
 LEVELS = [
     {"types"},
-    {"labels"},
+    {"labels", "disk", "seals"},
     {"store", "fanout", "evaluation"},
     {"media"},
     {"collections", "similarity"},

@@ -1,4 +1,4 @@
-"""params.yaml: strangers are refused with a hint, values are checked, the shipped file is valid."""
+"""params.yaml: unknown keys are refused with a hint, values are checked, the shipped file is valid."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def test_mistakes_are_explained(path: str, value: Any, message: str) -> None:
 
 
 def test_files_that_are_no_params(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="run mediarank from the project's folder"):
+    with pytest.raises(ConfigError, match="project's folder"):
         config.load(tmp_path / "params.yaml")
     (tmp_path / "params.yaml").write_text("a: [")
     with pytest.raises(ConfigError, match="not valid YAML"):
         config.load(tmp_path / "params.yaml")
     (tmp_path / "params.yaml").write_text("")
-    with pytest.raises(ConfigError, match="one section a stage"):
+    with pytest.raises(ConfigError, match="check_manifest"):
         config.load(tmp_path / "params.yaml")
 
 
@@ -83,6 +83,31 @@ def test_names_are_looked_up_with_a_hint() -> None:
         Params(SHIPPED).feature_type("hogs")
     with pytest.raises(ConfigError, match="did you mean retrieval"):
         Params(SHIPPED).system("retrival")
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("systems.retrieval.features", ["hogg"], r"systems\.retrieval reads features\.hogg.*did you mean hog"),
+        ("systems.concepts.base_models", ["gabor"], r"systems\.concepts reads base_models\.gabor"),
+    ],
+)
+def test_a_system_reads_only_what_is_in_the_file(path: str, value: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Params(changed(path, value)).reads(path.split(".")[1])
+
+
+def test_what_each_system_reads() -> None:
+    params = Params(SHIPPED)
+    assert params.reads("concepts").features == ()
+    assert params.reads("concepts").base_models == tuple(SHIPPED["systems"]["concepts"]["base_models"])
+    assert set(params.reads("events").features) == {"motion", "gist_frames", "sound"}
+    assert params.reads("attributes").features == tuple(
+        k["feature"] for k in SHIPPED["systems"]["attributes"]["kernels"]
+    )
+    assert Params(changed("systems.concepts.base_models", [])).reads("concepts").base_models == tuple(
+        SHIPPED["base_models"]
+    ), "empty means all"
 
 
 def test_the_schema_describes_sections_and_families() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -15,9 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediarank import store
+from mediarank import seals, store
 from mediarank.labels import Labels
-from mediarank.types import DataError, FeatureMatrix, Roles
+from mediarank.types import DataError, FeatureMatrix, MachineFault, Roles
 
 
 def digest(path: Path) -> str:
@@ -82,16 +85,107 @@ def test_the_same_value_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_pickles_are_refused(tmp_path: Path) -> None:
+    store.write_features(tmp_path, matrix())
     np.save(tmp_path / "values.npy", np.array([{"evil": 1}], dtype=object), allow_pickle=True)
+    store.write_json(
+        tmp_path / "meta.json", {"names": ["x", "y"], "values_sha256": seals.file_sha256(tmp_path / "values.npy")}
+    )
     with pytest.raises(DataError, match=r"values\.npy can't be read"):
         store.read_features(tmp_path)
+
+
+LABELS = Labels({"classes": pd.DataFrame({"item": ["a", "b"], "class": ["coast", "street"]})})
+TABLE = pd.DataFrame({"item_id": [f"i{k}" for k in range(50)], "x": np.arange(50) / 7, "n": range(50)})
+WRITES: dict[str, tuple[Callable[[Path], None], Callable[[Path], object]]] = {
+    "json": (lambda p: store.write_json(p, {"a": [1.5, None], "b": {"c": "x"}}), store.read_json),
+    "parquet": (lambda p: store.write_table(p, TABLE), lambda p: store.read_table(p).to_json()),
+    "npz": (
+        lambda p: store.write_arrays(p, {"w": np.arange(40.0), "b": np.ones(3)}),
+        lambda p: {name: value.tolist() for name, value in store.read_arrays(p).items()},
+    ),
+    "arrays": (
+        lambda p: store.write_arrays(p, {"w": np.arange(40.0), "b": np.ones(3)}),
+        lambda p: {name: value.tolist() for name, value in store.open_arrays(p).items()},
+    ),
+    "features": (
+        lambda p: store.write_features(p, matrix(), {"family": "hog"}),
+        lambda p: [
+            store.read_features(p).ids.tolist(),
+            store.read_features(p).names,
+            store.read_features(p).values.tolist(),
+        ],
+    ),
+    "labels": (lambda p: store.write_labels(p, LABELS), lambda p: store.read_labels(p)["classes"].to_json()),
+    "measured": (
+        lambda p: store.write_measured(p, {"arow": {"map": 0.5}}, TABLE, TABLE, TABLE),
+        lambda p: [str(part) for part in store.read_measured(p)],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRITES)
+def test_no_flipped_bit_goes_unnoticed(tmp_path: Path, kind: str) -> None:
+    """One bit in each of many places: an error that names the file and what to do, or the very same value."""
+    write, read = WRITES[kind]
+    write(tmp_path / kind)
+    value = read(tmp_path / kind)
+    files = [p for p in (tmp_path / kind).rglob("*") if p.is_file()] or [tmp_path / kind]
+    noticed = 0
+    for path in files:
+        content = path.read_bytes()
+        for place in range(0, len(content), max(1, len(content) // 60)):
+            damaged = bytearray(content)
+            damaged[place] ^= 1 << place % 8
+            path.write_bytes(damaged)
+            try:
+                found, words = read(tmp_path / kind), ""
+            except DataError as error:
+                found, words = value, str(error)
+                noticed += 1
+            assert found == value, f"{path.name}, byte {place}: another value in silence"
+            assert not words or ("dvc repro" in words and tmp_path.name in words)
+        path.write_bytes(content[: len(content) // 2])
+        with pytest.raises(DataError, match="dvc repro"):
+            read(tmp_path / kind)
+        path.write_bytes(content)
+    assert noticed > 20
+    assert read(tmp_path / kind) == value
+
+
+def test_sealed_files_are_still_of_their_format(tmp_path: Path) -> None:
+    """What other programs read: pandas, numpy, any JSON parser."""
+    store.write_table(tmp_path / "t.parquet", TABLE)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "t.parquet"), TABLE)
+    store.write_arrays(tmp_path / "a.npz", {"w": np.arange(4)})
+    with np.load(tmp_path / "a.npz") as archive:
+        assert archive["w"].tolist() == [0, 1, 2, 3]
+    store.write_json(tmp_path / "f.json", {"a": 1})
+    assert json.loads((tmp_path / "f.json").read_text())["a"] == 1
+
+
+def test_json_that_a_person_wrote_needs_no_checksum(tmp_path: Path) -> None:
+    (tmp_path / "f.json").write_text('{"a": 1}')
+    assert store.read_json(tmp_path / "f.json") == {"a": 1}
+    (tmp_path / "f.json").write_text('{"a": 1, "sha256": "sha256:00"}')
+    with pytest.raises(DataError, match="checksum"):
+        store.read_json(tmp_path / "f.json")
+
+
+def test_a_disk_that_fails_is_no_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error", "f.json")
+
+    store.write_json(tmp_path / "f.json", {"a": 1})
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    with pytest.raises(MachineFault, match="check the disk"):
+        store.read_json(tmp_path / "f.json")
 
 
 def test_missing_and_damaged_files_say_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="run the stage that writes it first"):
         store.read_table(tmp_path / "none.parquet")
     (tmp_path / "cut.parquet").write_bytes(b"PAR1")
-    with pytest.raises(DataError, match="dvc checkout"):
+    with pytest.raises(DataError, match="dvc repro"):
         store.read_table(tmp_path / "cut.parquet")
 
 

@@ -1,8 +1,8 @@
 """params.yaml as frozen, checked values.
 
-Every package defines the configuration of what it does, as a frozen dataclass; here they are put together, one
-property a section. A section is checked when it is asked for, so that a stage imports and validates just what it
-reads; `Params.check` asks for all of them. A key that nobody knows is refused, with a hint at the nearest known one.
+Every package defines its own configuration as a frozen dataclass; here they are put together, one property per
+section. A section is checked when it is first read, so that a stage imports and validates only what it uses;
+`Params.check` reads all of them. Unknown keys are refused, with the nearest known key as a hint.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Params:
 
     def __post_init__(self) -> None:
         if not isinstance(self.values, Mapping):
-            raise ConfigError(f"{self.path} must hold one section a stage ({', '.join(SECTIONS)}).")
+            raise ConfigError(f"{self.path} must hold one section per stage ({', '.join(SECTIONS)}).")
         for key in self.values:
             if key not in SECTIONS:
                 raise ConfigError(f"{self.path}: {key} is not a known section{_hint(key, SECTIONS)}")
         for location in _forbidden(self.values):
             raise ConfigError(
-                f"{self.path}: {location}: DVC ignores keys named {' or '.join(FORBIDDEN_KEYS)}, so a change would go "
-                "unseen; use another name."
+                f"{self.path}: {location}: DVC ignores keys named {' or '.join(FORBIDDEN_KEYS)}, so it would not "
+                "notice a change; use another name."
             )
 
     @cached_property
@@ -124,7 +124,7 @@ class Params:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The names of the systems that are to run, in the order of the file."""
+        """The names of the systems to run, in the order of the file."""
         return tuple(self.values.get("systems") or {})
 
     def system(self, name: str) -> Any:
@@ -188,7 +188,7 @@ class Params:
         return self.features[name]
 
     def check(self) -> dict[str, Any]:
-        """Check every section; all of it as plain values, defaults included, in the order of SECTIONS."""
+        """All sections, checked, as plain values with defaults, in the order of SECTIONS."""
         from mediarank.features.families import EXTRACTORS
 
         family_of = {cls: family for family, cls in EXTRACTORS.items()}
@@ -219,13 +219,13 @@ def load(path: Path = PARAMS) -> Params:
     try:
         return Params(yaml.safe_load(path.read_text()), path)
     except FileNotFoundError:
-        raise ConfigError(f"There is no {path} here; run mediarank from the project's folder.") from None
+        raise ConfigError(f"There is no {path} here. Run mediarank in the project's folder.") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None
 
 
 def schema() -> dict[str, Any]:
-    """What params.yaml may say: the JSON schema of each section, feature family and system."""
+    """What params.yaml may hold: the JSON schema of each section, feature family and system."""
     from mediarank.base_models.svm import SVMConfig
     from mediarank.features.families import EXTRACTORS
     from mediarank.systems.registry import SYSTEMS, config_of

@@ -18,6 +18,8 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
     "events": ("clip", "event", "relevant"),
     "orderings": ("attribute", "target", "strength"),
     "pairs": ("attribute", "first", "second", "relation"),
+    "titles": ("item", "title"),
+    "regions": ("item", "name", "left", "top", "width", "height"),
     "groups": ("item", "group"),
     "queries": ("item",),
     "splits": ("item", "role", "fold"),
@@ -25,6 +27,7 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 """Each label table and its columns.
 
 `target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
+A region is a named box, in fractions of the picture as it is shown.
 Items of one `group` never straddle a split. `queries` are the items that may be asked with; none means any. A split
 prescribes a role, a fold, or both; what it leaves open is empty.
 """
@@ -36,11 +39,13 @@ LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "events": ("clip", "event"),
     "orderings": ("attribute", "target"),
     "pairs": ("attribute", "first", "second"),
+    "titles": ("item",),
+    "regions": ("item", "name", "left", "top", "width", "height"),
     "groups": ("item", "group"),
     "queries": ("item",),
     "splits": ("item",),
 }
-"""What a row speaks of: rows with the same key and other values contradict each other."""
+"""What a row is about: rows with the same key and other values contradict each other."""
 
 LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
     **{name: columns[:1] for name, columns in LABEL_TABLES.items()},
@@ -51,6 +56,13 @@ LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
 
 OPTIONAL_COLUMNS: Final = ("fold",)
 """Empty where a table comes without them."""
+
+NUMBER_COLUMNS: Final = ("strength", "left", "top", "width", "height")
+"""Read as numbers; other columns are text, and `relevant` is a flag."""
+
+OF_QUARANTINED: Final = "is about a quarantined item"
+OF_UNKNOWN: Final = "is about an item that is not in the collection"
+"""Reasons for refusing a label. The first is a consequence of the file, which counts by itself."""
 
 RELATIONS: Final = (">", "=")
 

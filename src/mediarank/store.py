@@ -1,79 +1,36 @@
 """How each contract is kept on disk: the only module that knows formats.
 
-Writes are atomic (a temporary file or folder beside the target, then a rename), so a killed process leaves the old
-value or the new one, never half of one. Nothing is pickled. The same value always gives the same bytes.
+Writes are atomic (`disk.py`) and every file carries a checksum, which is compared when it is read (`seals.py`). Nothing
+is pickled. The same value always gives the same bytes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import io
 import json
-import os
-import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mediarank.labels import LABEL_TABLES, OPTIONAL_COLUMNS, RELATIONS, Labels
+from mediarank import disk, seals
+from mediarank.disk import atomic_folder as atomic_folder
+from mediarank.disk import atomic_path as atomic_path
+from mediarank.labels import LABEL_TABLES, NUMBER_COLUMNS, OPTIONAL_COLUMNS, RELATIONS, Labels
 from mediarank.types import DataError, FeatureMatrix, Floats, Manifest, Roles
 
 T = TypeVar("T")
 
-
-@contextmanager
-def atomic_path(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `target`; on success it replaces `target`, on failure it is removed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def atomic_folder(target: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder beside `target`; on success it takes the place of `target`."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        yield temporary
-        temporary.chmod(0o755)
-        if not target.exists():
-            temporary.replace(target)
-        elif not _exchange(temporary, target):
-            # Without an atomic exchange there is an instant without the folder; its stage would then run again.
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-            target.replace(old)
-            temporary.replace(target)
-            temporary = old
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step (Linux's renameat2); False where the system can't."""
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (AttributeError, OSError):
-        return False
-    return bool(rename(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+CHECKSUMS: Final = "checksums.json"
+"""The list of checksums in a folder of label tables."""
+_PLAIN: Final = ("metrics.json", "curves.csv")
+"""Parts of an evaluation that other programs read, whose checksums are kept apart."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -85,24 +42,41 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode())
 
 
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, sort_keys=True, allow_nan=False) + "\n")
+def write_json(path: Path, value: Any, sealed: bool = True) -> None:
+    """Write JSON; an object gets its checksum under the key `sha256`, unless other programs are to read it."""
+    found = seals.seal_json(value) if sealed else value
+    write_text(path, json.dumps(found, indent=2, sort_keys=True, allow_nan=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    return _read(path, lambda p: json.loads(p.read_text()))
+    """Read JSON without the checksum, which must match if there is one."""
+    return _read(path, lambda p: seals.open_json(p.read_bytes()))
 
 
-def write_table(path: Path, table: pd.DataFrame) -> None:
-    """A parquet file without pandas' metadata, which would tie the bytes to library versions."""
-    with atomic_path(path) as temporary:
-        plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(None)
-        pq.write_table(plain, temporary, compression="zstd")
+def write_table(path: Path, table: pd.DataFrame, facts: Mapping[str, str] | None = None) -> None:
+    """A parquet file without pandas' metadata, which would tie the bytes to library versions.
+
+    facts : texts to keep with the table, see `read_facts`
+    """
+    plain = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata(dict(facts) if facts else None)
+    buffer = io.BytesIO()
+    pq.write_table(plain, buffer, compression="zstd")
+    write_bytes(path, seals.seal_parquet(buffer.getvalue()))
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    table: pd.DataFrame = _read(path, lambda p: pq.read_table(p).to_pandas())
+    table: pd.DataFrame = _read(path, lambda p: _arrow(p.read_bytes()).to_pandas())
     return table
+
+
+def read_facts(path: Path) -> dict[str, str]:
+    """The texts that were kept with a table."""
+    found = _read(path, lambda p: _arrow(p.read_bytes()).schema.metadata) or {}
+    return {key.decode(): value.decode() for key, value in found.items()}
+
+
+def _arrow(content: bytes) -> Any:
+    return pq.read_table(pa.BufferReader(pa.py_buffer(seals.open_parquet(content))))
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -126,17 +100,25 @@ def read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
 
 
 def write_labels(folder: Path, labels: Labels) -> None:
-    """The canonical CSV files; a table without rows is left out."""
+    """The canonical CSV files and a list of their checksums; a table without rows is left out."""
     with atomic_folder(folder) as temporary:
         for name, table in labels.tables.items():
             if len(table):
                 write_csv(temporary / f"{name}.csv", table[list(LABEL_TABLES[name])])
+        checksums = {path.name: seals.file_sha256(path) for path in sorted(temporary.iterdir())}
+        write_json(temporary / CHECKSUMS, checksums)
 
 
 def read_labels(folder: Path) -> Labels:
-    """Tables with text columns, save `relevant` (bool) and `strength` (float)."""
+    """Tables with text columns, except `relevant` (bool) and NUMBER_COLUMNS (float).
+
+    A folder that a person wrote has no list of checksums, and is read without.
+    """
     if not folder.is_dir():
         raise DataError(f"There are no labels at {folder}; run the stage that writes them first.")
+    checksums = read_json(folder / CHECKSUMS) if (folder / CHECKSUMS).exists() else {}
+    for name, wanted in checksums.items():
+        _read(folder / name, partial(_compare, wanted=wanted))
     tables = {
         name: read_csv(folder / f"{name}.csv", columns)
         for name, columns in LABEL_TABLES.items()
@@ -145,8 +127,9 @@ def read_labels(folder: Path) -> Labels:
     for name, table in tables.items():
         if "relevant" in table:
             tables[name] = table.assign(relevant=_flags(table["relevant"], folder / f"{name}.csv"))
-        if "strength" in table:
-            tables[name] = table.assign(strength=_numbers(table["strength"], folder / f"{name}.csv"))
+        numbers = [column for column in NUMBER_COLUMNS if column in table]
+        if numbers:
+            tables[name] = table.assign(**{c: _numbers(table[c], folder / f"{name}.csv") for c in numbers})
         if "relation" in table:
             _require_relations(table["relation"], folder / f"{name}.csv")
     return Labels(tables)
@@ -174,20 +157,32 @@ def write_features(
     meta: Mapping[str, Any] | None = None,
     fitted: Mapping[str, np.ndarray[Any, Any]] | None = None,
 ) -> None:
-    """`values.npy`, `index.parquet` (ids), `meta.json` (names and other facts); `fitted.npz` where there are arrays."""
+    """`values.npy`, `index.parquet` (ids), `meta.json` (names, the checksum of the values and other facts).
+
+    fitted : arrays to keep beside them, in `fitted.npz`
+    """
     with atomic_folder(folder) as temporary:
         np.save(temporary / "values.npy", np.ascontiguousarray(matrix.values), allow_pickle=False)
         write_table(temporary / "index.parquet", pd.DataFrame({"id": matrix.ids}))
-        write_json(temporary / "meta.json", {**(meta or {}), "names": list(matrix.names)})
+        facts = {"names": list(matrix.names), "values_sha256": seals.file_sha256(temporary / "values.npy")}
+        write_json(temporary / "meta.json", {**(meta or {}), **facts})
         if fitted:
             write_arrays(temporary / "fitted.npz", fitted)
 
 
 def read_features(folder: Path) -> FeatureMatrix:
-    """Values are memory-mapped: a matrix larger than memory can be opened."""
-    values: Floats = _read(folder / "values.npy", lambda p: np.load(p, mmap_mode="r", allow_pickle=False))
+    """Values are read once to compare their checksum, then memory-mapped: they may be larger than memory."""
+    meta = read_json(folder / "meta.json")
+    values: Floats = _read(folder / "values.npy", lambda p: _mapped(p, meta))
     ids = read_table(folder / "index.parquet")["id"].to_numpy(dtype=str)
-    return FeatureMatrix(ids, tuple(read_json(folder / "meta.json")["names"]), values)
+    return FeatureMatrix(ids, tuple(meta["names"]), values)
+
+
+def _mapped(path: Path, meta: Mapping[str, Any]) -> Floats:
+    if seals.file_sha256(path) != meta.get("values_sha256"):
+        raise seals.Damaged("its content does not match the checksum in meta.json")
+    values: Floats = np.load(path, mmap_mode="r", allow_pickle=False)
+    return values
 
 
 def read_fitted(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
@@ -198,17 +193,20 @@ def read_fitted(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any,
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
     """An npz archive whose bytes depend on its arrays alone (numpy's own stamps each member with a date)."""
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(arrays):
             buffer = io.BytesIO()
             np.save(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), buffer.getvalue())
+    write_bytes(path, seals.seal_zip(content.getvalue()))
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
     def load(p: Path) -> dict[str, np.ndarray[Any, Any]]:
-        with np.load(p, allow_pickle=False) as archive:
-            return dict(archive)
+        with seals.open_zip(p.read_bytes()) as archive:
+            members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+        return {name: np.load(io.BytesIO(data), allow_pickle=False) for name, data in members.items()}
 
     return _read(path, load)
 
@@ -217,6 +215,7 @@ class _Arrays(Mapping[str, np.ndarray[Any, Any]]):
     """The arrays of an npz file, each read when it is asked for; zip keeps a checksum of each."""
 
     def __init__(self, path: Path) -> None:
+        seals.check_zip(path)
         self._path = path
         with _npz(path) as file:
             self._names = tuple(file.files)
@@ -277,18 +276,30 @@ def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
 def write_measured(
     folder: Path, metrics: Mapping[str, Any], summary: pd.DataFrame, per_query: pd.DataFrame, curves: pd.DataFrame
 ) -> None:
-    """An evaluation: metrics as JSON and curves as CSV, for DVC and MLflow; tables as parquet."""
-    write_json(folder / "metrics.json", metrics)
-    write_table(folder / "summary.parquet", summary)
-    write_table(folder / "per_query.parquet", per_query)
+    """An evaluation: metrics as JSON and curves as CSV, for DVC and MLflow; tables as parquet.
+
+    The checksums of what other programs read are kept with the summary.
+    """
+    write_json(folder / "metrics.json", metrics, sealed=False)
     write_csv(folder / "curves.csv", curves)
+    checksums = {name: seals.file_sha256(folder / name) for name in _PLAIN}
+    write_table(folder / "per_query.parquet", per_query)
+    write_table(folder / "summary.parquet", summary, checksums)
 
 
 def read_measured(folder: Path) -> tuple[dict[str, Any], pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """metrics, summary, per_query and curves, as they were written."""
+    checksums = read_facts(folder / "summary.parquet")
+    for name in _PLAIN:
+        _read(folder / name, partial(_compare, wanted=checksums.get(name)))
     curves = _read(folder / "curves.csv", pd.read_csv)
     tables = (read_table(folder / f"{name}.parquet") for name in ("summary", "per_query"))
     return read_json(folder / "metrics.json"), *tables, curves
+
+
+def _compare(path: Path, wanted: str | None) -> None:
+    if seals.file_sha256(path) != wanted:
+        raise seals.Damaged("its content does not match its checksum")
 
 
 def read_quarantine(path: Path) -> pd.DataFrame:
@@ -308,7 +319,7 @@ def _numbers(column: pd.Series, path: Path) -> pd.Series:
     numbers = pd.to_numeric(column, errors="coerce")
     if not np.isfinite(numbers).all():
         line = int((~np.isfinite(numbers)).to_numpy().argmax())
-        raise DataError(f"{path}, line {line + 2}: strength must be a number, not {column.iloc[line]!r}.")
+        raise DataError(f"{path}, line {line + 2}: {column.name} must be a number, not {column.iloc[line]!r}.")
     return numbers.astype(np.float64)
 
 
@@ -327,5 +338,10 @@ def _read(path: Path, reader: Callable[[Path], T]) -> T:
         return reader(path)
     except FileNotFoundError:
         raise DataError(f"{path} does not exist; run the stage that writes it first (dvc repro).") from None
-    except (ValueError, KeyError, OSError, EOFError) as error:
-        raise DataError(f"{path} can't be read ({error}); delete it and run dvc repro, or dvc checkout.") from error
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile, pa.ArrowException) as error:
+        if fault := disk.machine_fault(error):
+            raise fault from error
+        raise DataError(
+            f"{path} can't be read ({error}). Run: bin/mediarank verify, which fetches a sound copy if there is one; "
+            "or delete it and run dvc repro."
+        ) from error

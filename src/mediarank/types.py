@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ Doubles = npt.NDArray[np.float64]
 
 KINDS: Final = ("image", "clip", "sound")
 ROLES: Final = ("base", "rank", "valid", "test")
+CAUSES: Final = ("damaged", "unsupported", "limit")
 OK: Final = "ok"
 QUARANTINED: Final = "quarantined"
 
@@ -42,7 +43,28 @@ class NotApplicable(DataError):
 
 
 class MediaError(MediarankError):
-    """A media file that can't be used; the message is the reason shown in the quarantine table."""
+    """A media file that can't be used; the message is the reason shown in the quarantine table.
+
+    `cause` is one of CAUSES: why the file is refused. Only damaged files count in the check of the collection.
+    """
+
+    cause = "damaged"
+
+
+class UnsupportedMedia(MediaError):
+    """A file in a format or coding that can't be decoded here, though nothing is wrong with it."""
+
+    cause = "unsupported"
+
+
+class OverLimit(MediaError):
+    """A file that asks for more than `manifest.limits` in params.yaml allows."""
+
+    cause = "limit"
+
+
+class MachineFault(MediarankError):
+    """The machine failed, not the data: a full disk, too little memory. The run stops and quarantines nothing."""
 
 
 class CheckFailed(MediarankError):
@@ -75,19 +97,32 @@ MANIFEST_COLUMNS: Final = (
     "status", "reason",
 )  # fmt: skip
 
+TAKEN_COLUMNS: Final[Mapping[str, Any]] = {
+    "taken_at": "", "orientation": 0, "camera": "", "latitude": np.nan, "longitude": np.nan,
+}  # fmt: skip
+"""What a camera wrote into the file, with the value that stands for nothing."""
+
 
 @dataclass(frozen=True)
 class Manifest:
-    """One row an item, sorted by `item_id`: what it is, and whether it can be used.
+    """One row per item, sorted by `item_id`: what it is, and whether it can be used.
 
     `item_id` is the path below `data/raw/media`, with forward slashes. `status` is `ok` or `quarantined`; a
-    quarantined row has a `reason`. Sizes and lengths are 0 where they are unknown or make no sense.
+    quarantined row has a `reason` and a `cause` (one of CAUSES). Sizes and lengths are 0 where they are unknown or
+    make no sense. `taken_at` is the camera's local time in ISO 8601, with the UTC offset only if the file gives it, and
+    empty if the file gives no date; `orientation` is EXIF's (0: not given); `latitude` and `longitude` are degrees or
+    NaN. A table without `cause` and TAKEN_COLUMNS is accepted and gets them.
     """
 
     table: pd.DataFrame
 
     def __post_init__(self) -> None:
         require_columns(self.table, MANIFEST_COLUMNS, "the manifest")
+        given = {name: empty for name, empty in TAKEN_COLUMNS.items() if name not in self.table.columns}
+        if "cause" not in self.table.columns:
+            given["cause"] = np.where(self.table["status"] == QUARANTINED, CAUSES[0], "")
+        if given:
+            object.__setattr__(self, "table", self.table.assign(**given))
         require_unique(self.table["item_id"], "item ids of the manifest")
         if not self.table["item_id"].is_monotonic_increasing:
             raise DataError("The manifest must be sorted by item_id.")

@@ -51,7 +51,7 @@ def test_held_in_scores_are_better_than_held_out_ones() -> None:
     np.testing.assert_array_equal(trained.held_in, trained.classifier.probabilities(weak, clips))
 
 
-def test_a_machine_that_is_wrong_more_often_than_right_says_nothing() -> None:
+def test_an_svm_that_is_wrong_more_often_than_right_says_nothing() -> None:
     """On noise, what is held out of one class tends to look like the other."""
     matrix, clips, labels = histograms(60, seed=3)
     y = {"dance": labels["dance"]}
@@ -68,7 +68,7 @@ def test_a_clips_decision_is_the_mean_over_its_frames() -> None:
     np.testing.assert_allclose(trained.classifier.probabilities(matrix, clips), expected, rtol=1e-5)
 
 
-def test_the_machine_is_scikit_learns() -> None:
+def test_the_svm_is_scikit_learns() -> None:
     matrix, clips, labels = histograms(40)
     trained = train("motion", "intersection", matrix, labels, clips, ClipSVMConfig(penalties=(2.0,)))
     gram = np.minimum(matrix.values[:, None], matrix.values[None]).sum(axis=2).astype(np.float64)

@@ -19,8 +19,8 @@ def pool_of(kernel: str, **settings: object) -> tuple[SVMPool, FeatureMatrix]:
     return fit_pool("colour", matrix, judgments, list(matrix.ids[:100]), config), matrix
 
 
-def machine_by_machine(pool: SVMPool, values: np.ndarray) -> np.ndarray:
-    """The definition, in float64: a sum over each machine's own support vectors."""
+def svm_by_svm(pool: SVMPool, values: np.ndarray) -> np.ndarray:
+    """The definition, in float64: a sum over each svm's own support vectors."""
     x = (values.astype(np.float64) - pool.mean) * pool.scale
     out = np.zeros((len(x), len(pool)))
     for m in range(len(pool)):
@@ -38,9 +38,9 @@ def machine_by_machine(pool: SVMPool, values: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "intersection", "linear"])
-def test_decisions_equal_the_sum_over_each_machines_vectors(kernel: str) -> None:
+def test_decisions_equal_the_sum_over_each_svms_vectors(kernel: str) -> None:
     pool, matrix = pool_of(kernel)
-    np.testing.assert_allclose(pool.decisions(matrix.values), machine_by_machine(pool, matrix.values), atol=1e-4)
+    np.testing.assert_allclose(pool.decisions(matrix.values), svm_by_svm(pool, matrix.values), atol=1e-4)
 
 
 def test_decisions_equal_scikit_learns() -> None:
@@ -50,7 +50,7 @@ def test_decisions_equal_scikit_learns() -> None:
         svm = SVC(kernel="rbf", gamma=float(pool.gammas[m]), C=2.0)
         used = pool.coefficients[:, m] != 0
         svm.fit(pool.vectors[used].astype(np.float64), pool.coefficients[used, m] > 0)
-        # Refitted on its own support vectors a machine is what it was.
+        # Refitted on its own support vectors a svm is what it was.
         np.testing.assert_allclose(pool.decisions(matrix.values)[:, m], svm.decision_function(prepared), atol=5e-3)
 
 

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 
-from mediarank.base_models.svm import Bag, SVMConfig, area_under_roc, fit_machine, stratified_folds
+from mediarank.base_models.svm import Bag, SVMConfig, area_under_roc, fit_svm, stratified_folds
 
 
 def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] = (0.02, 0.1, 0.5)) -> Bag:
@@ -19,7 +19,7 @@ def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] 
 def test_it_chooses_and_fits_what_scikit_learn_would() -> None:
     config = SVMConfig(penalties=(2.0,))
     examples = bag()
-    machine = fit_machine(examples, config)
+    svm = fit_svm(examples, config)
     folds = stratified_folds(examples.labels, 3, np.random.default_rng(examples.seed))
     which = np.zeros(60, dtype=int)
     for number, held in enumerate(folds):
@@ -27,28 +27,26 @@ def test_it_chooses_and_fits_what_scikit_learn_would() -> None:
     search = GridSearchCV(
         SVC(kernel="rbf"), {"gamma": [0.02, 0.1, 0.5], "C": [2.0]}, scoring="roc_auc", cv=PredefinedSplit(which)
     ).fit(examples.values.astype(np.float64), examples.labels)
-    assert machine.area == pytest.approx(search.best_score_)
-    peer = SVC(kernel="rbf", gamma=machine.gamma, C=machine.penalty).fit(
-        examples.values.astype(np.float64), examples.labels
-    )
-    np.testing.assert_array_equal(machine.support, peer.support_)
+    assert svm.area == pytest.approx(search.best_score_)
+    peer = SVC(kernel="rbf", gamma=svm.gamma, C=svm.penalty).fit(examples.values.astype(np.float64), examples.labels)
+    np.testing.assert_array_equal(svm.support, peer.support_)
     # libsvm stops at a tolerance of its own, so float32 distances may leave it elsewhere within that.
-    np.testing.assert_allclose(machine.coefficients, peer.dual_coef_[0], atol=0.02)
-    assert machine.intercept == pytest.approx(peer.intercept_[0], abs=1e-2)
+    np.testing.assert_allclose(svm.coefficients, peer.dual_coef_[0], atol=0.02)
+    assert svm.intercept == pytest.approx(peer.intercept_[0], abs=1e-2)
 
 
 def test_the_penalty_is_chosen_at_the_best_gamma() -> None:
     examples = bag(seed=5)
-    machine = fit_machine(examples, SVMConfig(penalties=(0.1, 1.0, 10.0)))
-    at_middle = fit_machine(examples, SVMConfig(penalties=(1.0,)))
-    assert machine.gamma == at_middle.gamma
-    alone = {c: fit_machine(bag(seed=5, gammas=(machine.gamma,)), SVMConfig(penalties=(c,))).area for c in (0.1, 1, 10)}
-    assert machine.area == alone[machine.penalty] == max(alone.values())
+    svm = fit_svm(examples, SVMConfig(penalties=(0.1, 1.0, 10.0)))
+    at_middle = fit_svm(examples, SVMConfig(penalties=(1.0,)))
+    assert svm.gamma == at_middle.gamma
+    alone = {c: fit_svm(bag(seed=5, gammas=(svm.gamma,)), SVMConfig(penalties=(c,))).area for c in (0.1, 1, 10)}
+    assert svm.area == alone[svm.penalty] == max(alone.values())
 
 
-def test_held_out_decisions_are_of_machines_that_did_not_see_the_example() -> None:
-    hopeless = fit_machine(bag(gap=0.0, n=120, gammas=(5.0,)), SVMConfig(penalties=(100.0,)))
-    assert hopeless.area < 0.7  # the same machine separates its training examples perfectly
+def test_held_out_decisions_are_of_svms_that_did_not_see_the_example() -> None:
+    hopeless = fit_svm(bag(gap=0.0, n=120, gammas=(5.0,)), SVMConfig(penalties=(100.0,)))
+    assert hopeless.area < 0.7  # the same svm separates its training examples perfectly
 
 
 @pytest.mark.parametrize("kernel", ["linear", "intersection"])
@@ -57,15 +55,15 @@ def test_other_kernels(kernel: str) -> None:
     labels = np.arange(40) < 20
     values = rng.random((40, 6)).astype(np.float32)
     values[:20, 0] += 1
-    machine = fit_machine(Bag(("boat", 0), np.arange(40), values, labels, (1.0,), (0,)), SVMConfig(kernel=kernel))
+    svm = fit_svm(Bag(("boat", 0), np.arange(40), values, labels, (1.0,), (0,)), SVMConfig(kernel=kernel))
     gram = values @ values.T if kernel == "linear" else np.minimum(values[:, None], values[None]).sum(axis=2)
-    decisions = gram[:, machine.support] @ machine.coefficients + machine.intercept
+    decisions = gram[:, svm.support] @ svm.coefficients + svm.intercept
     assert area_under_roc(decisions, labels) > 0.95
 
 
-def test_the_smoother_machine_wins_ties() -> None:
-    machine = fit_machine(bag(gap=50.0, gammas=(1e-3, 1e-4)), SVMConfig(penalties=(4.0, 1.0)))
-    assert (machine.gamma, machine.penalty) == (1e-4, 1.0)
+def test_the_smoother_svm_wins_ties() -> None:
+    svm = fit_svm(bag(gap=50.0, gammas=(1e-3, 1e-4)), SVMConfig(penalties=(4.0, 1.0)))
+    assert (svm.gamma, svm.penalty) == (1e-4, 1.0)
 
 
 def test_folds_hold_both_kinds_and_each_example_once() -> None:
@@ -78,14 +76,14 @@ def test_folds_hold_both_kinds_and_each_example_once() -> None:
 
 
 def test_a_single_positive_is_fitted_without_folds() -> None:
-    machine = fit_machine(
+    svm = fit_svm(
         Bag(
             ("boat", 0), np.arange(2), np.array([[0.0], [1.0]], dtype=np.float32), np.array([True, False]), (1.0,), (0,)
         ),
         SVMConfig(minimum_positives=1),
     )
-    assert machine.area == 0.5
-    assert len(machine.support) == 2
+    assert svm.area == 0.5
+    assert len(svm.support) == 2
 
 
 def test_area_counts_ties_half() -> None:

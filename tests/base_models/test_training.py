@@ -13,7 +13,7 @@ from mediarank.types import DataError, FeatureMatrix, Judgments
 CONFIG = SVMConfig(penalties=(2.0,), widths=(1.0,))
 
 
-def test_machines_rank_items_they_never_saw() -> None:
+def test_svms_rank_items_they_never_saw() -> None:
     matrix, judgments = collection()
     pool = fit_pool("colour", matrix, judgments, list(matrix.ids[:100]), CONFIG)
     rest = matrix.ids[100:].tolist()
@@ -51,7 +51,7 @@ def test_the_number_of_workers_changes_no_byte(monkeypatch: pytest.MonkeyPatch) 
         assert pools[0][name].tobytes() == pools[1][name].tobytes()
 
 
-def test_a_concepts_machines_do_not_depend_on_other_concepts_but_types_draw_their_own_bags() -> None:
+def test_a_concepts_svms_do_not_depend_on_other_concepts_but_types_draw_their_own_bags() -> None:
     matrix, judgments = collection()
     base = list(matrix.ids[:100])
     alone = Judgments(("fish",), judgments.candidates, {"fish": judgments.relevant["fish"]})

@@ -48,7 +48,7 @@ def test_lists_give_the_split(source: Path, prefix: str) -> None:
         (FILES[3], "test", ""),
     ]
     assert listing.notes == ("1 pictures are in neither list and are left out",)
-    assert refused(listing) == {"ant/image_0009.jpg": "speaks of an item that is not in the collection"}
+    assert refused(listing) == {"ant/image_0009.jpg": "is about an item that is not in the collection"}
 
 
 def test_with_one_list_the_rest_is_the_other_part(source: Path) -> None:

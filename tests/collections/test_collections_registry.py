@@ -78,7 +78,7 @@ def test_what_can_not_be_opened(tmp_path: Path) -> None:
         open_collection(tmp_path, "pictures")
     with pytest.raises(ConfigError, match="holds no image, clip or sound"):
         recognise(tmp_path)
-    with pytest.raises(ConfigError, match="is not a folder"):
+    with pytest.raises(ConfigError, match="does not exist"):
         recognise(tmp_path / "nowhere")
 
 
@@ -87,7 +87,7 @@ def test_collecting_links_the_originals_and_tells_what_was_left_out(
 ) -> None:
     source = write(made(tmp_path / "source", "holidays"), {"jpg/100000.jpg": "picture"})
     put(source, "cover.jpg")
-    labels = collect(CollectionConfig("holidays", str(source)), tmp_path / "media")
+    labels, _ = collect(CollectionConfig("holidays", str(source)), tmp_path / "media")
     assert (tmp_path / "media/jpg/100000.jpg").read_text() == "picture"
     assert set(labels.class_of.values()) == {"1000"}
     assert "note: 1 pictures are not called by a number" in capsys.readouterr().err
@@ -95,7 +95,20 @@ def test_collecting_links_the_originals_and_tells_what_was_left_out(
 
 def test_auto_recognises(tmp_path: Path) -> None:
     source = made(tmp_path / "source", "folder")
-    assert set(collect(CollectionConfig("auto", str(source)), tmp_path / "media").class_of.values()) == {"sea", "wood"}
+    put(source, "notes.txt")
+    labels, skipped = collect(CollectionConfig("auto", str(source)), tmp_path / "media")
+    assert set(labels.class_of.values()) == {"sea", "wood"}
+    assert [(row.kind, row.files, row.example) for row in skipped] == [(".txt", 1, "notes.txt")]
+
+
+def test_a_path_that_starts_with_a_tilde_says_what_to_write() -> None:
+    with pytest.raises(ConfigError, match=f"write {re.escape(str(Path('~/no such folder').expanduser()))}"):
+        open_collection(Path("~/no such folder"))
+
+
+def test_rules_for_folder_names_are_refused_where_the_source_has_labels(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="read as holidays"):
+        open_collection(made(tmp_path, "holidays"), "auto", "none")
 
 
 def test_a_folder_that_holds_the_project_is_refused(tmp_path: Path) -> None:

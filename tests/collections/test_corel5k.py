@@ -67,7 +67,7 @@ def test_a_word_on_less_than_one_picture_in_400_is_no_concept(source: Path) -> N
 
 def test_a_picture_that_is_not_there_ends_in_quarantine(source: Path) -> None:
     (source / "images/test/1002.jpeg").unlink()
-    assert refused(corel5k.read(source)) == {"1002": "speaks of an item that is not in the collection"}
+    assert refused(corel5k.read(source)) == {"1002": "is about an item that is not in the collection"}
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_both_layouts(tmp_path: Path, table: str, text: str, place: str, ending:
 def test_a_sound_that_is_not_there_and_one_that_is_not_listed(tmp_path: Path) -> None:
     put(tmp_path, f"{NAMES[0]}.ogg", f"{NAMES[2]}.ogg", "other.ogg")
     listing = esc50.read(write(tmp_path, {"labels.csv": SIMPLE}))
-    assert refused(listing) == {f"{NAMES[1]}.ogg": "speaks of an item that is not in the collection"}
+    assert refused(listing) == {f"{NAMES[1]}.ogg": "is about an item that is not in the collection"}
     assert listing.notes == ("1 sounds are not in labels.csv and are left out",)
 
 

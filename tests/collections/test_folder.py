@@ -46,7 +46,7 @@ def test_a_simple_labels_file(tmp_path: Path) -> None:
     assert rows(listing, "splits") == [("a/1.jpg", "base", "1"), ("a/2.jpg", "test", "")]
     assert rows(listing, "groups") == [("b/3.mp4", "v1"), ("b/4.mp4", "v1"), ("gone.mp4", "v1")]
     assert rows(listing, "events")[:2] == [("b/3.mp4", "run", True), ("b/4.mp4", "jump", True)]
-    assert refused(listing) == {"gone.mp4": "speaks of an item that is not in the collection"}
+    assert refused(listing) == {"gone.mp4": "is about an item that is not in the collection"}
 
 
 def test_canonical_files_beside_the_media_or_in_labels(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_canonical_files_beside_the_media_or_in_labels(tmp_path: Path) -> None:
         (
             "classes.csv",
             "file,kind\na.jpg,sea\n",
-            r"lacks the column\(s\) item, class; its first line must be: item,cl",
+            "names items but no label; add a column such as label",
         ),
         (
             "concepts.csv",
@@ -92,7 +92,7 @@ def test_canonical_files_beside_the_media_or_in_labels(tmp_path: Path) -> None:
         ("splits.csv", "item,role\na.jpg,other\n", "line 2: role must be one of base"),
         ("pairs.csv", "attribute,first,second,relation\nopen,a,b,more\n", "a relation is >, < or =, not 'more'"),
         ("labels.csv", "label\nsea\n", "lacks a column path or item"),
-        ("labels.csv", "path,seconds\na.jpg,3\n", "names items but says nothing of them; add a column such as label"),
+        ("labels.csv", "path,seconds\na.jpg,3\n", "names items but no label; add a column such as label"),
         ("labels.csv", "path,label,split\na.jpg,sea,first\n", "line 2: split must be one of base"),
     ],
 )

@@ -78,7 +78,7 @@ def test_what_is_not_there_ends_in_quarantine(source: Path) -> None:
     (source / "keyframes" / FRAMES[3]).unlink()
     put(source, "keyframes/poster.jpg")
     listing = keyframes.read(write(source, {"concepts/boat.txt": "shot2_1 1\nshot9_9 1\nshot1_2 1\n"}))
-    why = "speaks of an item that is not in the collection"
+    why = "is about an item that is not in the collection"
     assert refused(listing) == {FRAMES[3]: why, "shot9_9": why}
     assert listing.notes == ("1 pictures are no key frame in shots.csv and are left out",)
 

@@ -69,7 +69,7 @@ def test_half_a_surrogate_does_not_stop_a_run(tmp_path: Path) -> None:
 def test_a_picture_that_is_not_there_and_one_in_no_list(tmp_path: Path) -> None:
     made(tmp_path, samples(a=["sky"], gone=["sea"]), samples(c=["man"]))
     listing = read_keyword_lists(tmp_path)
-    assert refused(listing) == {"gone.jpg": "speaks of an item that is not in the collection"}
+    assert refused(listing) == {"gone.jpg": "is about an item that is not in the collection"}
     assert listing.notes == ("1 pictures are in no list and are left out",)
 
 

@@ -48,8 +48,8 @@ def test_what_is_read(source: Path) -> None:
 def test_a_listed_picture_that_is_not_there_ends_in_quarantine(source: Path) -> None:
     (source / "images/forest_c3.jpg").unlink()
     assert refused(osr.read(source)) == {
-        "forest_c3.jpg": "speaks of an item that is not in the collection",
-        "forest": "speaks of an item that is not in the collection",
+        "forest_c3.jpg": "is about an item that is not in the collection",
+        "forest": "is about an item that is not in the collection",
     }
 
 

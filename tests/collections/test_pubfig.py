@@ -77,7 +77,7 @@ def test_a_picture_that_is_not_there_ends_in_quarantine_and_one_that_is_not_list
     put(tmp_path, "images/stranger.jpg")
     listing = pubfig.read(tmp_path)
     assert sorted(listing.files) == ["images/AlexR_001.jpg", "images/CliveO_001.jpg"]
-    assert refused(listing) == {"AlexR_002.jpg": "speaks of an item that is not in the collection"}
+    assert refused(listing) == {"AlexR_002.jpg": "is about an item that is not in the collection"}
     assert listing.notes == ("1 pictures are not in im_names of data.mat and are left out",)
 
 

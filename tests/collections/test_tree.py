@@ -18,6 +18,7 @@ def test_media_in_the_order_of_their_ids(tmp_path: Path) -> None:
     assert list(tree.files) == ["a.mp4", "b/10.png", "b/2.JPG", "b/sound.ogg"]
     assert tree.files["b/2.JPG"] == tmp_path / "b/2.JPG"
     assert tree.notes == ()
+    assert tree.other_files == ("skipped 2 (.txt 1, .zip 1): not an image, clip or sound, such as notes.txt",)
 
 
 def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
@@ -35,8 +36,8 @@ def test_links_to_files_count_and_links_to_folders_are_told(tmp_path: Path) -> N
     tree = media_below(here)
     assert list(tree.files) == ["a.jpg", "b.jpg"]
     assert len(tree.notes) == 2
-    assert "1 links that lead nowhere, such as" in tree.notes[0]
-    assert "2 links to folders, which are not followed" in tree.notes[1]
+    assert "skipped 2 (link 2): links to folders are not followed" in tree.notes[0]
+    assert "skipped 1 (link 1): the link leads nowhere" in tree.notes[1]
 
 
 def test_names_that_are_no_utf8_are_escaped_and_never_lost(tmp_path: Path) -> None:
@@ -60,7 +61,7 @@ def test_a_folder_that_can_not_be_read_is_told(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "scandir", refuse)
     tree = media_below(tmp_path)
     assert list(tree.files) == ["a.jpg"]
-    assert tree.notes == (f"1 folders that can't be read, such as {tmp_path / 'locked'}",)
+    assert tree.notes == ("skipped 1 (folder 1): the folder can't be read, such as locked",)
 
 
 def test_what_is_no_folder_is_an_error(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_folder_that_lost_its_last_dot_is_found_all_the_same(source: Path) -> 
 
 def test_pairs_of_a_picture_that_is_not_there_end_in_quarantine(source: Path) -> None:
     (source / IMAGES[1]).unlink()
-    assert set(refused(zap50k.read(source)).values()) == {"speaks of an item that is not in the collection"}
+    assert set(refused(zap50k.read(source)).values()) == {"is about an item that is not in the collection"}
     assert len(refused(zap50k.read(source))) == 2
 
 

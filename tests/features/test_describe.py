@@ -88,9 +88,19 @@ def test_clip_families_see_all_frames_in_order(collection: Collection) -> None:
     np.testing.assert_array_equal(result.rows(["clips/0.mp4"])[0], feature.extractor().extract(clip))
 
 
+@pytest.mark.parametrize(("family", "name"), [(ColourMoments(), "images/1.png.jpg"), (Mfcc(), "sounds/0.wav.wav")])
+def test_a_flipped_bit_in_a_working_copy_is_noticed(collection: Collection, family: Any, name: str) -> None:
+    content = bytearray((collection.folder / name).read_bytes())
+    content[len(content) // 2] ^= 4
+    (collection.folder / name).write_bytes(content)
+    with pytest.raises(DataError, match=r"is damaged.*verify"):
+        described(family, *collection.tables())
+
+
 def test_frames_of_another_size_are_brought_to_the_first(collection: Collection) -> None:
     picture = cv2.resize(make_picture(3, 40, 48), (60, 50))
-    collection.write("clips/0.mp4#002.jpg", encode_picture(picture))
+    path, digest = collection.write("clips/0.mp4#002.jpg", encode_picture(picture))
+    collection.frames.loc[collection.frames["path"] == path, "sha256"] = digest
     assert len(described(Hog3d(words=4, cell=4), *collection.tables())) == 2
 
 

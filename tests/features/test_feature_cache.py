@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sqlite3
@@ -14,7 +15,6 @@ import pytest
 
 from mediarank.features import cache as module
 from mediarank.features.cache import FeatureCache, cache_key
-from mediarank.types import DataError
 
 
 def key(number: int) -> str:
@@ -144,10 +144,72 @@ def test_a_damaged_file_is_never_trusted(cache: FeatureCache, damage: str) -> No
     assert len(cache.get([key(n) for n in range(60)])) == 60
 
 
-def test_a_folder_that_can_not_be_used_says_so(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_used_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(DataError, match="delete it"):
-        FeatureCache(tmp_path / "file").get([key(0)])
+    cache = FeatureCache(tmp_path / "file")
+    cache.put("hog", {key(0): vector(0)})
+    assert cache.get([key(0)]) == {}
+    assert cache.known([key(0)]) == set()
+    warned = capsys.readouterr().err
+    assert "can't be written to" in warned
+    assert str(cache.path) in warned
+
+
+def test_a_full_disk_costs_the_entry_and_nothing_else(
+    cache: FeatureCache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache.put("hog", {key(n): vector(n) for n in range(4)})
+    cache.prune(limit=10**9)
+    prepare = module._prepare
+
+    def full(db: sqlite3.Connection) -> None:
+        prepare(db)
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute(f"PRAGMA max_page_count = {pages}")
+
+    monkeypatch.setattr(module, "_prepare", full)
+    cache.put("hog", {key(n): vector(n, 50_000) for n in range(10, 14)})
+    assert "full" in capsys.readouterr().err
+    assert list(cache.get([key(n) for n in (0, 3, 10)])) == [key(0), key(3)]
+
+
+@pytest.mark.parametrize("journal", [False, True])
+def test_a_read_only_cache_is_still_read(cache: FeatureCache, journal: bool) -> None:
+    """In a child, which gives up root's right to write anywhere (CAP_DAC_OVERRIDE leaves its bounding set)."""
+    cache.put("hog", {key(n): vector(n) for n in range(4)})
+    if not journal:
+        cache.prune(limit=10**9)
+    for path in (*cache.folder.iterdir(), cache.folder):
+        path.chmod(0o555)
+    program = (
+        "import sys; from pathlib import Path; from mediarank.features.cache import FeatureCache, cache_key\n"
+        "import numpy as np\n"
+        "cache = FeatureCache(Path(sys.argv[1])); keys = [cache_key('family', str(n)) for n in range(4)]\n"
+        "cache.put('hog', {cache_key('family', '9'): np.zeros(3, np.float32)})\n"
+        "print(len(cache.get(keys)))"
+    )
+
+    def obey_modes() -> None:
+        if os.geteuid() == 0:
+            assert ctypes.CDLL(None).prctl(24, 1, 0, 0, 0) == 0
+
+    command = [sys.executable, "-c", program, str(cache.folder)]
+    try:
+        done = subprocess.run(command, preexec_fn=obey_modes, capture_output=True, text=True, check=False)
+    finally:
+        cache.folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr
+    assert "can't be written to" in done.stderr
+    assert int(done.stdout) == 4
+
+
+def test_a_damaged_index_does_not_hand_out_another_vector(cache: FeatureCache) -> None:
+    cache.put("hog", {key(n): vector(n) for n in range(2)})
+    with sqlite3.connect(cache.path) as db:
+        db.execute("UPDATE entry SET key = x'00' WHERE key = ?", (bytes.fromhex(key(0)),))
+        db.execute("UPDATE entry SET key = ? WHERE key = ?", (bytes.fromhex(key(0)), bytes.fromhex(key(1))))
+    db.close()
+    assert cache.get([key(0), key(1)]) == {}
 
 
 WRITER = """

@@ -1,8 +1,9 @@
-"""One Prefect server for all tests of the flows, and a fresh toy project for each."""
+"""One Prefect server per worker for all tests of the flows, and a fresh toy project for each test."""
 
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import sys
@@ -15,16 +16,26 @@ import toy_project
 
 from mediarank.ops.services.environment import quiet_environment
 
-# Prefect reads its settings when it is imported, which the test modules do: its home is settled before.
+# Prefect reads its settings when it is imported, and the test modules import it: its home is set here, before that.
 _HOME = Path(tempfile.mkdtemp(prefix="mediarank-prefect-"))
 atexit.register(shutil.rmtree, _HOME, ignore_errors=True)
 os.environ.update(quiet_environment(_HOME), PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL")
 sys.path.insert(0, str(toy_project.REPOSITORY / "flows"))
 
 
+@pytest.fixture(autouse=True)
+def _prefect_loggers_as_before() -> Iterator[None]:
+    """Take back what Prefect puts on its loggers: every run adds one more filter, which are never removed."""
+    loggers = [logging.getLogger(name) for name in ("prefect", "prefect.flow_runs", "prefect.task_runs")]
+    before = [(logger, list(logger.filters)) for logger in loggers]
+    yield
+    for logger, filters in before:
+        logger.filters[:] = filters
+
+
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[str]:
-    """The address of a Prefect server that lasts as long as the tests."""
+    """The address of a Prefect server that lasts as long as this worker's tests."""
     from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
     from prefect.testing.utilities import prefect_test_harness
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import Any
 
 import console
 import pytest
 from prefect import flow
 from prefect.states import Completed, Failed, State
+from rich.console import Console
+
+import mediarank
 
 
 def ending(state: State[Any]) -> Any:
@@ -48,3 +53,18 @@ def test_an_exception_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     assert "no dvc.yaml here" in printed.err
     assert "Traceback" not in printed.err + printed.out
+
+
+@pytest.mark.parametrize(
+    ("file", "printed"),
+    [
+        (Path(mediarank.__file__).parent / "ops/runs/workspace_run.py", "collect ...\n"),
+        # A clone that is called mediarank, with its .venv inside: the name alone says nothing.
+        (Path("/home/someone/mediarank/.venv/lib/python3.11/site-packages/prefect/flow_engine.py"), ""),
+    ],
+    ids=["of mediarank", "of Prefect"],
+)
+def test_only_what_mediarank_logs_is_printed(file: Path, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    record = logging.LogRecord("prefect.flow_runs", logging.INFO, str(file), 1, "collect ...", None, None)
+    console._Progress(Console(stderr=True, highlight=False)).emit(record)
+    assert capsys.readouterr().err == printed

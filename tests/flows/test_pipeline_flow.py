@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def names(state: State[Any]) -> dict[str, str]:
 def task_runs(state: State[Any], count: int) -> dict[str, TaskRun]:
     """What the server knows of the run's tasks; it learns of them a moment after they ended."""
     chosen = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     with get_client(sync_client=True) as client:
         while True:
             found = {r.name: r for r in client.read_task_runs(flow_run_filter=chosen)}
@@ -67,22 +68,59 @@ def task_runs(state: State[Any], count: int) -> dict[str, TaskRun]:
             time.sleep(0.2)
 
 
-@pytest.fixture(scope="module")
-def project(new_project: Callable[[], Path]) -> Path:
-    """Used by the tests below in turn: first run, second run, changed parameter."""
-    return new_project()
+@dataclass(frozen=True)
+class Recorded:
+    """One run, and what the project looked like after it."""
+
+    state: State[Any]
+    project: Path
+    contents: dict[str, bytes]
+    began: tuple[str, ...]
+    """The stages whose commands this run started, in order."""
+    notes: str
 
 
+def record(project: Path) -> Recorded:
+    before = len(ran(project))
+    state = run(project)
+    notes = (project / "notes").read_text()
+    return Recorded(state, project, contents(project), tuple(ran(project)[before:]), notes)
+
+
+# Four runs in one project, each the next one's beginning. Tests only read what was recorded, so their order is free.
 @pytest.fixture(scope="module")
-def first(project: Path) -> State[Any]:
+def first(new_project: Callable[[], Path]) -> Recorded:
+    """A first run, in which both sides wait for each other."""
+    project = new_project()
     (project / "meet").touch()
-    return run(project)
+    return record(project)
 
 
-def test_every_stage_is_a_task_run_and_the_edges_are_dvcs(first: State[Any]) -> None:
-    assert first.is_completed(), first.message
-    assert names(first) == dict.fromkeys([*STAGES, "note"], "Completed")
-    found = task_runs(first, 6)
+@pytest.fixture(scope="module")
+def second(first: Recorded) -> Recorded:
+    """Nothing has changed."""
+    return record(first.project)
+
+
+@pytest.fixture(scope="module")
+def changed(second: Recorded) -> Recorded:
+    """One parameter has changed."""
+    (second.project / "meet").unlink()
+    change(second.project, "left", 20)
+    return record(second.project)
+
+
+@pytest.fixture(scope="module")
+def changed_back(changed: Recorded) -> Recorded:
+    """The parameter has its first value again."""
+    change(changed.project, "left", 2)
+    return record(changed.project)
+
+
+def test_every_stage_is_a_task_run_and_the_edges_are_dvcs(first: Recorded) -> None:
+    assert first.state.is_completed(), first.state.message
+    assert names(first.state) == dict.fromkeys([*STAGES, "note"], "Completed")
+    found = task_runs(first.state, 6)
     assert {name: r.state_name for name, r in found.items()} == dict.fromkeys([*STAGES, "note"], "Completed")
     address = {r.id: name for name, r in found.items()}
     edges = {
@@ -99,16 +137,16 @@ def test_every_stage_is_a_task_run_and_the_edges_are_dvcs(first: State[Any]) -> 
     }
 
 
-def test_branches_run_at_the_same_time(first: State[Any], project: Path) -> None:
-    # Both sides waited for each other, and neither was alone.
-    assert first.is_completed()
-    assert (project / "left.here").exists()
-    assert (project / "right.here").exists()
+def test_branches_run_at_the_same_time(first: Recorded) -> None:
+    # Each side waited until the other one was there, and fails if it never comes.
+    assert first.state.is_completed()
+    assert (first.project / "left.here").exists()
+    assert (first.project / "right.here").exists()
 
 
-def test_what_a_stage_prints_is_in_its_log(first: State[Any]) -> None:
-    join = task_runs(first, 6)["join"]
-    deadline = time.monotonic() + 30
+def test_what_a_stage_prints_is_in_its_log(first: Recorded) -> None:
+    join = task_runs(first.state, 6)["join"]
+    deadline = time.monotonic() + 120
     with get_client(sync_client=True) as client:
         while True:
             logs = client.read_logs(LogFilter(task_run_id=LogFilterTaskRunId(any_=[join.id])))
@@ -120,45 +158,39 @@ def test_what_a_stage_prints_is_in_its_log(first: State[Any]) -> None:
     assert "left speaks" not in lines
 
 
-def test_the_report_is_linked(first: State[Any], project: Path) -> None:
-    chosen = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[first.state_details.flow_run_id]))
+def test_the_report_is_linked(first: Recorded) -> None:
+    chosen = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[first.state.state_details.flow_run_id]))
     with get_client(sync_client=True) as client:
         found = {a.key: a for a in client.read_artifacts(artifact_filter=chosen)}
     assert set(found) == {"report"}
-    assert (project / "data/report/report.html").as_uri() in str(found["report"].data)
+    assert (first.project / "data/report/report.html").as_uri() in str(found["report"].data)
 
 
-def test_same_bytes_as_plain_repro(first: State[Any], project: Path, finished_project: Path) -> None:
-    assert first.is_completed()
-    assert contents(project) == contents(finished_project)
+def test_same_bytes_as_plain_repro(first: Recorded, finished_project: Path) -> None:
+    assert first.state.is_completed()
+    assert first.contents == contents(finished_project)
 
 
-def test_second_run_is_all_cached(first: State[Any], project: Path) -> None:
-    before, count = contents(project), len(ran(project))
-    second = run(project)
-    assert names(second) == dict.fromkeys([*STAGES, "note"], "Cached")
-    assert task_runs(second, 6)["join"].state_name == "Cached"
-    assert len(ran(project)) == count
-    assert contents(project) == before
-    assert (project / "notes").read_text() == "noted\n"
+def test_second_run_is_all_cached(first: Recorded, second: Recorded) -> None:
+    assert names(second.state) == dict.fromkeys([*STAGES, "note"], "Cached")
+    assert task_runs(second.state, 6)["join"].state_name == "Cached"
+    assert second.began == ()
+    assert second.contents == first.contents
+    assert second.notes == "noted\n"
 
 
-def test_a_changed_parameter_reruns_what_depends_on_it(first: State[Any], project: Path) -> None:
-    count = len(ran(project))
-    (project / "meet").unlink()
-    change(project, "left", 20)
-    state = run(project)
+def test_a_changed_parameter_reruns_what_depends_on_it(changed: Recorded) -> None:
     cached = {"source", "sides@right"}
-    assert names(state) == {s: "Cached" if s in cached else "Completed" for s in [*STAGES, "note"]}
-    assert ran(project)[count:] == ["left", "join", "report"]
-    assert "left=20" in (project / "data/join.txt").read_text()
-    # And back: DVC remembers, so the outputs are restored without running anything.
-    change(project, "left", 2)
-    count = len(ran(project))
-    state = run(project)
-    assert names(state)["sides@left"] == "Completed"
-    assert len(ran(project)) == count
-    assert "restored" in str(task_runs(state, 6)["sides@left"].state.message)
+    assert names(changed.state) == {s: "Cached" if s in cached else "Completed" for s in [*STAGES, "note"]}
+    assert changed.began == ("left", "join", "report")
+    assert b"left=20" in changed.contents["data/join.txt"]
+
+
+def test_what_dvc_remembers_is_restored_without_running(first: Recorded, changed_back: Recorded) -> None:
+    assert names(changed_back.state)["sides@left"] == "Completed"
+    assert changed_back.began == ()
+    assert changed_back.contents == first.contents
+    assert "restored" in str(task_runs(changed_back.state, 6)["sides@left"].state.message)
 
 
 def test_a_failed_stage_is_final_and_speaks_for_itself(finished_project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import av
 import cv2
 import numpy as np
+import pillow_heif
 from PIL import Image
 
 Pixels = np.ndarray[Any, np.dtype[np.uint8]]
@@ -29,6 +31,8 @@ def scene(seed: int, height: int = 96, width: int = 128) -> Pixels:
 
 
 def encoded(image: Image.Image | Pixels, format: str, **options: Any) -> bytes:
+    if format == "HEIF":
+        pillow_heif.register_heif_opener()
     buffer = io.BytesIO()
     (image if isinstance(image, Image.Image) else Image.fromarray(image)).save(buffer, format, **options)
     return buffer.getvalue()
@@ -101,3 +105,50 @@ def _write_track(container: Any, track: Any, samples: Any, rate: int, layout: st
 
 def hamming(one: str, other: str) -> int:
     return (int(one, 16) ^ int(other, 16)).bit_count()
+
+
+def dng(preview: bytes | None, orientation: int = 1, width: int = 64, height: int = 48) -> bytes:
+    """A camera's RAW file in its plainest form: a DNG with 16-bit sensor data and, if given, a JPEG preview."""
+    sensor = np.random.default_rng(0).integers(100, 4000, (height, width)).astype("<u2").tobytes()
+    raw_tags = [
+        (254, 4, (0,)), (256, 4, (width,)), (257, 4, (height,)), (258, 3, (16,)), (259, 3, (1,)), (262, 3, (32803,)),
+        (273, 4, (0,)), (277, 3, (1,)), (278, 4, (height,)), (279, 4, (len(sensor),)), (33421, 3, (2, 2)),
+        (33422, 1, (0, 1, 1, 2)),
+    ]  # fmt: skip
+    facts: list[tuple[int, int, Any]] = [
+        (271, 2, b"Acme\x00"), (272, 2, b"One\x00"), (274, 3, (orientation,)), (50706, 1, (1, 4, 0, 0)),
+        (50708, 2, b"Acme One\x00"), (50721, 10, (1, 1, 0, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1)),
+        (50728, 5, (1, 1, 1, 1, 1, 1)),
+    ]  # fmt: skip
+    body = bytearray(b"II*\x00\x00\x00\x00\x00")
+
+    def placed(data: bytes) -> int:
+        body.extend(b"\x00" * (len(body) % 2))
+        start = len(body)
+        body.extend(data)
+        return start
+
+    def directory(tags: list[tuple[int, int, Any]]) -> int:
+        codes = {1: "B", 2: "s", 3: "H", 4: "I", 5: "I", 10: "i"}
+        entries = b""
+        for tag, kind, values in sorted(tags):
+            data = values if kind == 2 else struct.pack(f"<{len(values)}{codes[kind]}", *values)
+            count = len(values) // 2 if kind in (5, 10) else len(values)
+            place = data.ljust(4, b"\x00") if len(data) <= 4 else struct.pack("<I", placed(data))
+            entries += struct.pack("<HHI", tag, kind, count) + place
+        return placed(struct.pack("<H", len(tags)) + entries + b"\x00" * 4)
+
+    raw_tags[6] = (273, 4, (placed(sensor),))
+    if preview is None:
+        first = directory([*raw_tags, *facts])
+    else:
+        with Image.open(io.BytesIO(preview)) as image:
+            wide, high = image.size
+        shown = [
+            (254, 4, (1,)), (256, 4, (wide,)), (257, 4, (high,)), (258, 3, (8, 8, 8)), (259, 3, (7,)), (262, 3, (6,)),
+            (273, 4, (placed(preview),)), (277, 3, (3,)), (278, 4, (high,)), (279, 4, (len(preview),)),
+            (330, 4, (directory(raw_tags),)),
+        ]  # fmt: skip
+        first = directory([*shown, *facts])
+    body[4:8] = struct.pack("<I", first)
+    return bytes(body)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 from mediarank.media.guard import Failed, guarded_map
-from mediarank.types import ConfigError, MediaError, MediarankError
+from mediarank.types import ConfigError, MachineFault, MediaError, MediarankError
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +32,13 @@ def behave(item: int | str) -> int:
         os.kill(os.getpid(), signal.SIGKILL)
     if item == "exit":
         os._exit(3)
+    if item == "spin":
+        while True:
+            pass
     if item == "sleep":
         time.sleep(600)
+    if isinstance(item, str) and item.startswith("errno "):
+        raise OSError(int(item.split()[1]), "the machine failed", "some/file")
     if item == "refuse":
         raise MediaError("It is not to my liking.")
     if item == "bug":
@@ -56,7 +63,7 @@ def test_outcomes_in_order() -> None:
     assert guarded_map(behave, [], "nothing", 60) == []
 
 
-@pytest.mark.parametrize(("crash", "cause"), [("segfault", "SIGSEGV"), ("kill", "SIGKILL"), ("exit", "exit code 3")])
+@pytest.mark.parametrize(("crash", "cause"), [("segfault", "SIGSEGV"), ("exit", "exit code 3")])
 def test_a_crash_costs_one_item(crash: str, cause: str) -> None:
     items: list[int | str] = list(range(60))
     items[20] = crash
@@ -67,14 +74,14 @@ def test_a_crash_costs_one_item(crash: str, cause: str) -> None:
 
 
 def test_a_hang_costs_one_item() -> None:
-    items: list[int | str] = [0, 1, "sleep", 3, "sleep", 5]
-    outcomes = guarded_map(behave, items, "hang", timeout_seconds=2.0)
-    assert reasons(outcomes) == dict.fromkeys((2, 4), "Decoding it took more than 2 s and was ended.")
+    items: list[int | str] = [0, 1, "spin", 3, "spin", 5]
+    outcomes = guarded_map(behave, items, "hang", timeout_seconds=1.0)
+    assert reasons(outcomes) == dict.fromkeys((2, 4), "Decoding it took more than 1 s and was ended.")
     assert [outcomes[i] for i in (0, 1, 3, 5)] == [0, 1, 9, 25]
 
 
 def test_every_kind_of_trouble_at_once() -> None:
-    trouble = ["segfault", "kill", "refuse", "bug", "greedy", "unpicklable", "exit"]
+    trouble = ["segfault", "refuse", "refuse", "bug", "greedy", "unpicklable", "exit"]
     outcomes = guarded_map(behave, [*trouble, 7, *trouble, 8], "trouble", 60, memory_bytes=1024**3)
     found = reasons(outcomes)
     assert (outcomes[7], outcomes[15]) == (49, 64)
@@ -83,6 +90,41 @@ def test_every_kind_of_trouble_at_once() -> None:
     assert found[3].startswith("KeyError")
     assert "more memory" in found[4]
     assert "can't be handed back" in found[5]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENOMEM, errno.EROFS])
+def test_a_fault_of_the_machine_stops_everything_and_blames_no_item(code: int) -> None:
+    items: list[int | str] = [*range(10), f"errno {code}", *range(10)]
+    with pytest.raises(MachineFault, match=r"run it again.*No file was quarantined") as caught:
+        guarded_map(behave, items, "fault", 60)
+    assert os.strerror(code) in str(caught.value)
+    assert "some/file" in str(caught.value)
+
+
+def test_an_error_that_only_a_file_can_cause_costs_one_item() -> None:
+    outcomes = guarded_map(behave, [1, f"errno {errno.EACCES}", 3], "denied", 60)
+    assert list(reasons(outcomes)) == [1]
+
+
+def test_a_child_that_the_system_kills_twice_stops_everything() -> None:
+    with pytest.raises(MachineFault, match="memory"):
+        guarded_map(behave, [1, 2, "kill", 4], "out of memory", 60)
+
+
+def test_an_item_that_waits_without_working_stops_everything() -> None:
+    """Its time is over twice, and it used no processor: the disk does not answer."""
+    with pytest.raises(MachineFault, match="without using the processor"):
+        guarded_map(behave, [1, "sleep", 3], "waiting", timeout_seconds=0.3)
+
+
+def running_out(_: int) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (1, 1))
+    raise MemoryError
+
+
+def test_a_machine_without_memory_is_not_the_fault_of_a_file() -> None:
+    with pytest.raises(MachineFault, match="out of memory"):
+        guarded_map(running_out, [1], "memory", 60)
 
 
 def killed_once(path: Path) -> str:

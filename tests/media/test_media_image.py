@@ -14,7 +14,7 @@ from making_media import Pixels, encoded, scene
 from PIL import Image
 
 from mediarank.media.guard import Failed, guarded_map
-from mediarank.media.image import decode_image, image_header, read_image
+from mediarank.media.image import decode_image, opened_image, read_image
 from mediarank.media.limits import Limits
 from mediarank.types import MediaError
 
@@ -151,17 +151,18 @@ UPRIGHT = {
         ("WEBP", {"lossless": True}),
         ("TIFF", {}),
         ("AVIF", {"quality": 97}),
+        ("HEIF", {"quality": 97}),
     ],
 )
 def test_exif_orientation(tmp_path: Path, format: str, options: dict[str, Any], orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     path = tmp_path / "turned"
-    path.write_bytes(encoded(SCENE, format, exif=exif, **options))
+    path.write_bytes(encoded(SCENE, format, exif=exif.tobytes() if format == "HEIF" else exif, **options))
     shown = UPRIGHT[orientation](SCENE)
-    assert error(decode_image(path, LIMITS), shown) < (5 if format == "AVIF" else 3)
-    header = image_header(path, LIMITS)
-    assert (header.height, header.width) == shown.shape[:2]
+    assert error(decode_image(path, LIMITS), shown) < (5 if format in ("AVIF", "HEIF") else 3)
+    with opened_image(path, LIMITS) as (header, _):
+        assert (header.height, header.width) == shown.shape[:2]
 
 
 @pytest.mark.parametrize("format", ["PNG", "TIFF"])

@@ -62,9 +62,10 @@ def good() -> Collection:
             "group_id": ids,
             "status": ["ok"] * ITEMS,
             "reason": [""] * ITEMS,
+            "cause": [""] * ITEMS,
         }
     )
-    items.loc[36, ["status", "reason", "sha256"]] = ["quarantined", "the file is cut off", ""]
+    items.loc[36, ["status", "reason", "cause", "sha256"]] = ["quarantined", "the file is cut off", "damaged", ""]
     usable = [item for item in ids if item != ids[36]]
     labels = {
         "classes": pd.DataFrame({"item": usable, "class": ["coast", "forest", "street"] * 13}),
@@ -85,7 +86,7 @@ def good() -> Collection:
     quarantine = pd.DataFrame(
         [
             ("file", ids[36], ids[36], "the file is cut off"),
-            ("label", "nowhere.jpg", "labels/classes.csv line 7", "speaks of an item that is not in the collection"),
+            ("label", "nowhere.jpg", "labels/classes.csv line 7", "is about an item that is not in the collection"),
         ],
         columns=["what", "item_id", "source", "reason"],
     )
@@ -113,10 +114,17 @@ def repeat_id(c: Collection) -> None:
 def quarantine_many(c: Collection) -> None:
     for row in range(10, 19):
         c.set(row, "status", "quarantined")
+        c.set(row, "cause", "damaged")
+
+
+def many_unsupported(c: Collection) -> None:
+    for row in range(10, 19):
+        c.set(row, "status", "quarantined")
+        c.set(row, "cause", "unsupported")
 
 
 def refuse_many_labels(c: Collection) -> None:
-    refused = [("label", f"x{k}.jpg", "labels/classes.csv", "speaks of nothing") for k in range(60)]
+    refused = [("label", f"x{k}.jpg", "labels/classes.csv", "is about nothing") for k in range(60)]
     c.quarantine = pd.DataFrame(refused, columns=c.quarantine.columns)
 
 
@@ -206,7 +214,8 @@ BROKEN: list[tuple[str, Callable[[Collection], None], int | None, str]] = [
     ("kinds_are_known", cell(5, "kind", "film"), 1, "kind=film"),
     ("statuses_are_present", cell(5, "status", None), 1, "clips/005.bin"),
     ("statuses_are_known", cell(5, "status", "fine"), 1, "status=fine"),
-    ("few_files_are_quarantined", quarantine_many, 10, "images/010.bin"),
+    ("few_files_are_damaged", quarantine_many, 10, "images/010.bin"),
+    ("few_files_are_of_no_use", many_unsupported, 10, "images/010.bin"),
     ("enough_items_are_usable", lose_most_items, None, "Found: 39"),
     ("path_is_present", cell(5, "path", None), 1, "clips/005.bin"),
     ("sha256_is_present", cell(5, "sha256", None), 1, "clips/005.bin"),
@@ -221,11 +230,11 @@ BROKEN: list[tuple[str, Callable[[Collection], None], int | None, str]] = [
     ("heights_are_positive", cell(5, "height", -1), 1, "clips/005.bin"),
     ("seconds_are_present", cell(5, "seconds", np.nan), 1, "clips/005.bin"),
     ("seconds_are_positive", cell(38, "seconds", 0.0), 1, "sounds/038.bin"),
-    ("quarantine_is_told", forget_reason, 1, "images/036.bin"),
-    ("labels_speak_of_usable_items", label_stranger, 1, "item=images/gone.jpg"),
+    ("quarantine_is_listed", forget_reason, 1, "images/036.bin"),
+    ("labels_are_about_usable_items", label_stranger, 1, "item=images/gone.jpg"),
     ("label_values_are_not_blank", blank_value, 1, "table=keywords"),
     ("labels_exist", no_labels, None, "Found: 0"),
-    ("most_labels_are_accepted", refuse_many_labels, 60, "speaks of nothing"),
+    ("most_labels_are_accepted", refuse_many_labels, 60, "is about nothing"),
     ("items_have_one_class", two_classes, 2, "clips/000.bin"),
     ("there_are_enough_classes", one_class, None, "Found: 1"),
     ("classes_have_two_items", lonely_class, 1, "class=desert"),
@@ -241,6 +250,7 @@ BROKEN: list[tuple[str, Callable[[Collection], None], int | None, str]] = [
     ("resolutions_have_not_changed", shrink_pictures, 1, "1024: 100.0% before, 0.0% now"),
 ]
 WARNINGS = {
+    "few_files_are_of_no_use",
     "labels_exist",
     "there_are_enough_classes",
     "classes_have_two_items",
@@ -303,9 +313,23 @@ def test_the_limit_itself_is_allowed(share: float, status: str) -> None:
     collection = good()
     collection.items = collection.items.iloc[:30]
     for row in range(21):  # 21 of 30 are exactly 70 %
-        collection.set(row, "status", "quarantined")
+        collection.set(row, "cause", "damaged")
     collection.config = replace(collection.config, max_quarantined_share=share)
-    assert outcome_of("few_files_are_quarantined", collection).status == status
+    assert outcome_of("few_files_are_damaged", collection).status == status
+
+
+def test_formats_that_can_not_be_used_do_not_stop_a_run() -> None:
+    collection = good()
+    many_unsupported(collection)
+    assert outcome_of("few_files_are_damaged", collection).status == "passed"
+    assert outcome_of("few_files_are_of_no_use", collection).status == "warned"
+
+
+def test_labels_of_quarantined_files_do_not_count_twice() -> None:
+    collection = good()
+    refused = [("label", f"x{k}.jpg", "labels/classes.csv", "is about a quarantined item") for k in range(200)]
+    collection.quarantine = pd.DataFrame(refused, columns=collection.quarantine.columns)
+    assert outcome_of("most_labels_are_accepted", collection).status == "passed"
 
 
 def test_changes_can_be_made_errors_or_warnings() -> None:
@@ -373,13 +397,13 @@ def test_all_failures_are_told_at_once_and_stop_the_run() -> None:
     with pytest.raises(CheckFailed) as caught:
         result.raise_if_failed()
     message = str(caught.value)
-    assert "check_manifest: 4 of 40 expectations failed." in message
+    assert "check_manifest: 4 of 41 expectations failed." in message
     assert (
         "sha256_is_a_fingerprint (usable items): sha256 is 64 hexadecimal digits.\n  Fails on 1 of 30 rows:" in message
     )
     assert "Fails on 10 of 40 rows, the first of them:\n    item_id=images/010.bin" in message
-    assert "What to do: Read the reasons in data/manifest/quarantine.csv" in message
-    assert "2 of 40 expectations gave a warning" in message
+    assert "What to do: Run `mediarank quarantine` for the reasons" in message
+    assert "3 of 41 expectations gave a warning" in message
     assert "labels_have_not_drifted" in message  # a quarter fewer items, and as many labels
 
 

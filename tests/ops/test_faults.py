@@ -24,7 +24,7 @@ import toy_project
 import versioned_project
 
 from mediarank.ops.runs import tracking
-from mediarank.ops.runs.dvc_repair import GUARD, LISTED, mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import GUARD, LISTED, repair_rwlock
 
 TABLE = "data/raw/labels/classes.csv"
 
@@ -124,12 +124,12 @@ def test_a_run_is_recorded_once_whatever_the_clock_says(tracked: Path, monkeypat
 @pytest.mark.parametrize("left", ["", '{"data/raw": {"read": [{"pi'])
 def test_half_a_list_of_dvc_is_removed_and_a_whole_one_kept(tmp_path: Path, left: str) -> None:
     (tmp_path / GUARD).parent.mkdir(parents=True)
-    assert not mend_dvc_lock(tmp_path)
+    assert not repair_rwlock(tmp_path)
     (tmp_path / LISTED).write_text(left)
-    assert mend_dvc_lock(tmp_path)
+    assert repair_rwlock(tmp_path)
     assert not (tmp_path / LISTED).exists()
     (tmp_path / LISTED).write_text("{}")
-    assert not mend_dvc_lock(tmp_path)
+    assert not repair_rwlock(tmp_path)
     assert (tmp_path / LISTED).read_text() == "{}"
 
 
@@ -147,6 +147,6 @@ def test_kill_9_at_random_moments_changes_no_byte(tmp_path: Path) -> None:
         time.sleep(seconds * moments.uniform(0.3, 0.9))
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
-        mend_dvc_lock(project)
+        repair_rwlock(project)
     toy_project.plain_repro(project)
     assert toy_project.contents(project) == toy_project.contents(undisturbed)

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import yaml
+from process_state import restored
 
 from mediarank.ops.services.environment import quiet_environment
 
@@ -135,17 +136,13 @@ def git(folder: Path, *arguments: str) -> str:
 def dvc(folder: Path, *arguments: str) -> None:
     """DVC in this process: starting Python and importing it each time would take most of a test's time."""
     import os
-    from unittest import mock
 
-    from dvc.cli import main
+    with restored():  # DVC sets up logging for the whole process
+        from dvc.cli import main
 
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        with mock.patch.dict(os.environ, quiet_environment(folder)):
-            assert main(list(arguments)) == 0, arguments
-    finally:
-        os.chdir(before)
+        os.chdir(folder)
+        os.environ.update(quiet_environment(folder))
+        assert main(list(arguments)) == 0, arguments
 
 
 def media(folder: Path) -> dict[str, str]:

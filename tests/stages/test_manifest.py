@@ -9,10 +9,14 @@ import cv2
 import numpy as np
 import pandas as pd
 import pytest
+from making_media import dng, encoded, scene, write_clip
+from PIL import ExifTags
+from test_media_exif import exif_block
 
+from mediarank import store
 from mediarank.labels import Labels
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import DataError
+from mediarank.types import MANIFEST_COLUMNS, DataError, Manifest
 
 
 @pytest.fixture
@@ -67,12 +71,12 @@ def test_labels_that_can_not_be_used_are_refused_with_their_line(media: Path) ->
     assert list(kept["orderings"]["target"]) == ["coast", "b.png"]
     refused = quarantine[quarantine["what"] == "label"]
     assert dict(zip(refused["source"], refused["reason"], strict=True)) == {
-        "labels/classes.csv line 3": "speaks of an item that is not in the collection",
-        "labels/classes.csv line 4": "speaks of a quarantined item",
+        "labels/classes.csv line 3": "is about an item that is not in the collection",
+        "labels/classes.csv line 4": "is about a quarantined item",
         "labels/classes.csv line 5": "contradicts another row of the same item",
         "labels/classes.csv line 6": "contradicts another row of the same item",
         "labels/classes.csv line 7": "repeats an earlier row",
-        "labels/orderings.csv line 4": "speaks of an item that is not in the collection",
+        "labels/orderings.csv line 4": "is about an item that is not in the collection",
     }
 
 
@@ -104,8 +108,8 @@ def test_pairs_that_contradict_each_other_in_either_order_are_refused(media: Pat
         ("labels/pairs.csv line 5", "a.jpg and b.png", "repeats an earlier row"),
         ("labels/pairs.csv line 7", "b.png and a.jpg", "repeats an earlier row"),
         ("labels/pairs.csv line 8", "a.jpg and a.jpg", "compares an item with itself"),
-        ("labels/pairs.csv line 9", "a.jpg and empty.jpg", "speaks of a quarantined item"),
-        ("labels/pairs.csv line 10", "gone.jpg and a.jpg", "speaks of an item that is not in the collection"),
+        ("labels/pairs.csv line 9", "a.jpg and empty.jpg", "is about a quarantined item"),
+        ("labels/pairs.csv line 10", "gone.jpg and a.jpg", "is about an item that is not in the collection"),
     ]
 
 
@@ -146,3 +150,43 @@ def test_a_link_to_an_original_is_as_good_as_the_original(media: Path, tmp_path:
     (linked / "gone.jpg").symlink_to(media / "gone.jpg")
     manifest, _, _ = build_manifest(linked, Labels({}), ManifestConfig())
     assert manifest.table[["item_id", "status", "width"]].to_numpy().tolist() == [["a.jpg", "ok", 40]]
+
+
+def test_phones_and_cameras(tmp_path: Path) -> None:
+    """HEIC is used, what the camera wrote is kept, a Live Photo and a RAW file with its JPEG are one group each."""
+    folder = tmp_path / "media"
+    folder.mkdir()
+    exif = exif_block({ExifTags.Base.DateTimeOriginal: "2019:07:14 18:30:05"}, Make="Acme", Orientation=6)
+    for number in range(1, 5):
+        (folder / f"IMG_{number}.HEIC").write_bytes(encoded(scene(number), "HEIF", exif=exif))
+    write_clip(folder / "IMG_1.mov", [scene(9, 48, 64)] * 3)
+    (folder / "IMG_7.JPG").write_bytes(encoded(scene(7), "JPEG"))
+    (folder / "IMG_7.dng").write_bytes(dng(None))
+    (folder / "IMG_7.wav").write_bytes(b"damaged")
+    manifest, _, quarantine = build_manifest(folder, Labels({}), ManifestConfig())
+    table = manifest.table.set_index("item_id")
+    assert list(table.loc["IMG_2.HEIC", ["kind", "status", "taken_at", "orientation", "camera"]]) == [
+        "image", "ok", "2019-07-14T18:30:05", 6, "Acme",
+    ]  # fmt: skip
+    assert table.loc["IMG_1.mov", "group_id"] == table.loc["IMG_1.HEIC", "group_id"]
+    assert table.loc["IMG_7.dng", "group_id"] == table.loc["IMG_7.JPG", "group_id"]
+    assert table.loc["IMG_7.wav", "group_id"] == "IMG_7.wav"
+    assert table["group_id"].nunique() == len(table) - 2
+    assert dict(zip(quarantine["item_id"], table.loc[quarantine["item_id"], "cause"], strict=True)) == {
+        "IMG_7.dng": "unsupported",
+        "IMG_7.wav": "damaged",
+    }
+    stored = tmp_path / "manifest.parquet"
+    store.write_manifest(stored, manifest)
+    assert (
+        store.read_manifest(stored)
+        .table.drop(columns=["latitude", "longitude"])
+        .equals(manifest.table.drop(columns=["latitude", "longitude"]))
+    )
+
+
+def test_a_manifest_of_an_earlier_version_is_still_read(media: Path) -> None:
+    manifest, _, _ = build_manifest(media, Labels({}), ManifestConfig())
+    old = Manifest(manifest.table[list(MANIFEST_COLUMNS)])
+    assert set(old.table["taken_at"]) == {""}
+    assert list(old.quarantined["cause"]) == ["damaged", "damaged"]

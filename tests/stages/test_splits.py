@@ -88,9 +88,9 @@ def test_the_sources_own_split_is_kept() -> None:
     roles, _ = assign_roles(collection(3), Labels({"splits": prescribed}), config)
     assert roles.items("base") == ["i0000", "i0002"]
     assert roles.items("test") == ["i0001"]
-    with pytest.raises(DataError, match="says nothing of 1 items, such as i0003"):
+    with pytest.raises(DataError, match="1 items, such as i0003"):
         assign_roles(collection(4), Labels({"splits": prescribed}), config)
-    with pytest.raises(DataError, match="prescribes no split"):
+    with pytest.raises(DataError, match="no split"):
         assign_roles(collection(4), Labels({}), config)
     with pytest.raises(DataError, match="'train'"):
         assign_roles(collection(3), Labels({"splits": prescribed.assign(role="train")}), config)
@@ -102,7 +102,7 @@ def test_a_group_that_the_source_tears_apart_goes_to_the_test_side_and_that_is_s
         collection(2, groups=["g", "g"]), Labels({"splits": prescribed}), SplitsConfig(protocol="source")
     )
     assert roles.items("test") == ["i0000", "i0001"]
-    assert "1 items, such as i0000, got another role than the source prescribes" in warnings[0]
+    assert "1 items, such as i0000, got another role than" in warnings[0]
 
 
 def test_a_training_part_that_the_source_does_not_divide_is_dealt_by_the_shares() -> None:
@@ -154,7 +154,7 @@ def test_a_group_is_in_the_fold_that_most_of_it_is_in() -> None:
 
 @pytest.mark.parametrize(
     ("names", "fold", "message"),
-    [("123", 3, "test_fold is 3, but there are the folds 0 to 2"), ("12", 0, "needs 3 folds or more.*found 2")],
+    [("123", 3, "test_fold is 3.*0 to 2"), ("12", 0, "3 folds.*found 2")],
 )
 def test_folds_that_can_not_take_turns(names: str, fold: int, message: str) -> None:
     with pytest.raises(DataError, match=message):

@@ -1,4 +1,4 @@
-"""Balanced bags: small samples in which a rare concept is as frequent as its absence (paper 000, section 5.1)."""
+"""Balanced bags: small samples with as many positives as negatives (paper 000, section 5.1)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def balanced_bags(
     """Positions of the examples of each bag, ascending.
 
     A bag holds at most `limit` examples. Positives are drawn without replacement, all of them if they fit; negatives
-    likewise, `negatives_per_positive` of them for each positive as far as there are so many. Bags are drawn
-    independently of each other.
+    likewise, `negatives_per_positive` of them for each positive if there are enough. Bags are drawn independently.
     """
     positives, negatives = np.flatnonzero(labels), np.flatnonzero(~labels)
     if not len(positives) or not len(negatives):

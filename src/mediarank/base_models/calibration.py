@@ -12,9 +12,9 @@ Decisions = npt.NDArray[np.float64]
 def fit_sigmoid(decisions: Decisions, labels: npt.NDArray[np.bool_], prior: float | None = None) -> tuple[float, float]:
     """Slope a and offset b of `P(relevant) = 1 / (1 + exp(−(a·decision + b)))`.
 
-    decisions : held-out decision values, one an example; on the training examples themselves they are too good
+    decisions : held-out decision values, one per example; decisions on the training examples would be too good
     labels : which examples are relevant
-    prior : share of relevant items where the probabilities will be used; None means as among `labels`
+    prior : share of relevant items where the probabilities will be used; by default that of `labels`
 
     Targets are (n₊+1)/(n₊+2) and 1/(n₋+2), so a separable sample keeps a finite slope.
     """

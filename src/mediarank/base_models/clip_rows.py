@@ -1,4 +1,4 @@
-"""Which rows of a feature matrix are a clip's: one, or one a frame (`clip#003`) where the family keeps its frames."""
+"""The rows of clips in a feature matrix: one per clip, or one per frame (`clip#003`) where the family keeps frames."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Integers = npt.NDArray[np.intp]
 class ClipRows:
     """Rows of clips, clip after clip.
 
-    clips : those of the asked ones that have a row, in the order they were asked in
+    clips : the given clips that have a row, in the given order
     rows : positions in the matrix
     clip : (rows,) which of `clips` each row belongs to
     """
@@ -44,7 +44,7 @@ class ClipRows:
         )
 
     def few(self, most: int, seed: int) -> ClipRows:
-        """At most so many rows of each clip, drawn at random from a stream that is called after the clip."""
+        """At most `most` rows of each clip, drawn at random with a seed made from the clip's name."""
         kept = []
         for clip, rows in zip(self.clips, self.split(), strict=True):
             if len(rows) > most:

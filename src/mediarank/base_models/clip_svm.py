@@ -1,11 +1,11 @@
-"""A base classifier of clips (paper 002, section 3): one support vector machine an event, on one kind of feature.
+"""A base classifier of clips (paper 002, section 3): one SVM per event, on one feature type.
 
-A clip has one row (bags of words, object responses) or one a frame; its decision is the mean over its rows, so the
-per-frame machine of the scene and the others are one piece of code. The kernel matrix is computed once for all events,
-folds and penalties. C is chosen by cross-validation over clips, never over frames of one clip, and the held-out
-decisions calibrate the machine: they are also the out-of-fold scores that stacking wants. Clips without a row, such as
-silent ones for the sound, get the event's share among the training clips, which is what a calibrated classifier says
-when it knows nothing.
+A clip has one row (bags of words, object responses) or one row per frame; its decision is the mean over its rows, so
+classifiers of frames and of clips share this code. The kernel matrix is computed once for all events, folds and
+penalties. C is chosen by cross-validation over clips, never over frames of one clip, and the held-out decisions
+calibrate the SVM; they are also the out-of-fold scores that stacking needs. Clips without a row, such as silent clips
+for the sound, get the event's share among the training clips, as a calibrated classifier without information would
+give.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ClipSVMConfig:
     penalties : values of C to choose from, for kernels of unit spread
     folds : of the cross-validation over clips
     frames : drawn at random of each clip, at most, for training and for scoring (the paper's 20)
-    training_rows : in all, at most; with more, fewer frames of each clip teach
+    training_rows : in all, at most; if there are more, fewer frames of each clip are used
     """
 
     penalties: tuple[float, ...] = (0.1, 1.0, 10.0)
@@ -58,9 +58,9 @@ class ClipSVMConfig:
 
 @dataclass(frozen=True)
 class ClipClassifier:
-    """Machines by event, in the order of `events`; `priors` (events,) are said of clips without a row.
+    """SVMs by event, in the order of `events`; clips without a row get the `priors` (events,).
 
-    An event whose positives all lack the feature has no machine: its prior is said of every clip.
+    An event whose positives all lack the feature has no SVM: every clip gets its prior.
     """
 
     events: tuple[str, ...]
@@ -101,7 +101,7 @@ class ClipClassifier:
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier, and what it says of its training clips: itself, too well, or held out.
+    """A classifier and its scores of its training clips: by itself, which are too good, and held out.
 
     held_in, held_out : (training clips, events) probabilities
     """
@@ -112,7 +112,7 @@ class Trained:
 
 
 FEWEST: Final = 2
-"""Positives and negatives with the feature that a machine needs: one to learn from, one to hold out."""
+"""Positives and negatives with the feature that an SVM needs: one to learn from, one to hold out."""
 
 
 def train(
@@ -124,11 +124,12 @@ def train(
     config: ClipSVMConfig,
     groups: Mapping[str, str] | None = None,
 ) -> Trained:
-    """Fit a machine an event on `clips`, which must be those of the fitting roles.
+    """Fit one SVM per event on `clips`, which must be those of the fitting roles.
 
-    name : of the classifier; its streams of random numbers are called after it
+    name : of the classifier; it seeds the random numbers
     labels : event -> which clips show it
-    groups : clip -> what it is held out together with, such as other cuts of the same film; by default it is alone
+    groups : clip -> its group, such as other cuts of the same film, which is held out as a whole; by default each
+        clip is a group
     """
     rows = ClipRows.of(matrix, clips).few(config.frames, config.seed)
     if not rows.clips:
@@ -145,25 +146,25 @@ def train(
     gram /= spread
     events = [event for event in labels if _enough(name, event, labels[event][present])]
     group = np.unique([(groups or {}).get(clip, clip) for clip in rows.clips], return_inverse=True)[1]
-    machines: dict[str, _Machine] = {}
+    svms: dict[str, _ClipSVM] = {}
 
     def learn(event: str) -> None:
         rng = np.random.default_rng([config.seed, zlib.crc32(name.encode()), zlib.crc32(event.encode())])
-        machines[event] = _fit(gram, teaching, labels[event][present], group, rng, config)
+        svms[event] = _fit(gram, teaching, labels[event][present], group, rng, config)
 
     run_all(learn, events)
     priors = np.array([float(labels[event].mean()) for event in labels])
-    pool = _pool(kernel, [(event, machines[event]) for event in events], prepared, mean, scale, spread)
+    pool = _pool(kernel, [(event, svms[event]) for event in events], prepared, mean, scale, spread)
     classifier = ClipClassifier(tuple(labels), priors, pool, config.frames, config.seed)
     held_out = np.tile(priors, (len(clips), 1))
     for event in events:
-        known = expit(machines[event].held_out * machines[event].slope + machines[event].offset)
+        known = expit(svms[event].held_out * svms[event].slope + svms[event].offset)
         held_out[present, list(labels).index(event)] = known
     return Trained(classifier, classifier.probabilities(matrix, clips), held_out)
 
 
 @dataclass(frozen=True)
-class _Machine:
+class _ClipSVM:
     """coefficients (rows,) : dual, 0 where a row supports nothing; held_out (clips,) : cross-validated decisions"""
 
     coefficients: Doubles
@@ -175,7 +176,7 @@ class _Machine:
 
 def _fit(
     gram: Doubles, rows: ClipRows, labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig
-) -> _Machine:
+) -> _ClipSVM:
     folds, penalties = grouped_folds(labels, group, config.folds, rng), sorted(config.penalties)
     held_out = np.zeros((len(penalties), len(labels)))
     for fold in folds:
@@ -186,19 +187,19 @@ def _fit(
             decisions = np.zeros((len(rows.rows), 1))
             decisions[held, 0] = across @ coefficients + intercept
             held_out[k, fold] = rows.mean(decisions)[fold, 0]
-    # Fold by fold, since machines of different folds need not agree on a scale; the smoother machine wins ties.
+    # Fold by fold, since the scales of SVMs of different folds may differ; of equals the smoother SVM is chosen.
     areas = [np.mean([area_under_roc(of_penalty[fold], labels[fold]) for fold in folds]) for of_penalty in held_out]
     chosen = int(np.argmax(np.round(areas, 9)))
     best = held_out[chosen]
     coefficients, intercept = _solve(gram, labels[rows.clip], penalties[chosen])
     slope, offset = fit_sigmoid(best, labels)
-    if slope <= 0:  # held out, it orders clips backwards: it knows nothing, and says so
+    if slope <= 0:  # on held-out clips it is worse than chance, so it gives every clip the prior
         slope, offset = 0.0, float(logit(labels.mean()))
-    return _Machine(coefficients, intercept, best, slope, offset)
+    return _ClipSVM(coefficients, intercept, best, slope, offset)
 
 
 def _solve(gram: Doubles, labels: Marks, penalty: float) -> tuple[Doubles, float]:
-    import sklearn  # more than a second, which scoring does without
+    import sklearn  # takes more than a second, and scoring does not need it
     from sklearn.svm import SVC
 
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
@@ -213,8 +214,8 @@ def _enough(name: str, event: str, labels: Marks) -> bool:
     if fewest < FEWEST:
         warnings.warn(
             f"The classifier {name!r} can't learn {event!r}: of {len(labels)} training clips with its feature "
-            f"{int(labels.sum())} are positive, and it needs {FEWEST} of each kind. It will say {event!r} is as likely "
-            "as among the training clips.",
+            f"{int(labels.sum())} are positive, and it needs {FEWEST} of each kind. It will give every clip the share "
+            "of the event among the training clips.",
             stacklevel=3,
         )
     return fewest >= FEWEST
@@ -222,17 +223,17 @@ def _enough(name: str, event: str, labels: Marks) -> bool:
 
 def _pool(
     kernel: Kernel,
-    machines: Sequence[tuple[str, _Machine]],
+    svms: Sequence[tuple[str, _ClipSVM]],
     prepared: Floats,
     mean: Floats,
     scale: Floats,
     spread: float,
 ) -> SVMPool:
-    """The machines as a pool; the kernel's spread goes into the coefficients."""
-    count = len(machines)
+    """The SVMs as a pool; coefficients are divided by the kernel's spread."""
+    count = len(svms)
     full = np.zeros((len(prepared), count))
-    for column, (_, machine) in enumerate(machines):
-        full[:, column] = machine.coefficients / spread
+    for column, (_, svm) in enumerate(svms):
+        full[:, column] = svm.coefficients / spread
     used = full.any(axis=1)
     vectors, coefficients = prepared[used], full[used].astype(np.float32)
     if kernel == "linear":
@@ -241,15 +242,15 @@ def _pool(
     zeros = np.zeros(count, dtype=np.float32)
     return SVMPool(
         kernel,
-        tuple((event, 0) for event, _ in machines),
+        tuple((event, 0) for event, _ in svms),
         mean,
         scale,
         vectors,
         coefficients,
-        np.array([machine.intercept for _, machine in machines], dtype=np.float32),
+        np.array([svm.intercept for _, svm in svms], dtype=np.float32),
         gammas=np.ones(count, dtype=np.float32),
         low=zeros,
         high=zeros,
-        slopes=np.array([machine.slope for _, machine in machines], dtype=np.float32),
-        offsets=np.array([machine.offset for _, machine in machines], dtype=np.float32),
+        slopes=np.array([svm.slope for _, svm in svms], dtype=np.float32),
+        offsets=np.array([svm.offset for _, svm in svms], dtype=np.float32),
     )

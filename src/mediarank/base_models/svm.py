@@ -1,8 +1,8 @@
-"""One support vector machine on one bag: C and γ by cross-validation, then a fit on the whole bag.
+"""One SVM on one bag: C and γ by cross-validation, then a fit on the whole bag.
 
-The bag's distances are computed once; every γ makes its kernel matrix out of them and scikit-learn's SVC is given
-that matrix. Parameters are chosen by the mean area under the ROC curve over the folds, the smoother machine winning
-ties: first γ at the middle C, then C at that γ, which needs half the fits of the whole grid. The held-out decisions of
+The distances within the bag are computed once; the kernel matrix of each γ is made from them and given to
+scikit-learn's SVC. Parameters are chosen by the mean area under the ROC curve over the folds, of equals the smoother
+SVM: first γ at the middle C, then C at that γ, which needs half the fits of the whole grid. The held-out decisions of
 the chosen parameters are kept, because calibration needs them.
 """
 
@@ -27,7 +27,7 @@ class SVMConfig:
     """How base models are trained.
 
     kernel : intersection takes histograms as they are; the others see standardised features
-    bags : machines a concept and feature type
+    bags : SVMs per concept and feature type
     bag_limit : examples in a bag
     negatives_per_positive : 1 is the paper's balanced bag; other ratios are balanced by class weights
     minimum_positives : concepts with fewer are skipped
@@ -53,11 +53,11 @@ class SVMConfig:
 
 @dataclass(frozen=True)
 class Bag:
-    """The training examples of one machine, prepared: rows are standardised where the kernel wants it.
+    """The training examples of one SVM; values are standardised where the kernel needs it.
 
     name : concept and number of the bag
     rows : positions of the examples among the items of the base role
-    gammas : values of γ to choose from; one that is ignored where the kernel has none
+    gammas : values of γ to choose from; a single one, which is ignored, where the kernel has none
     """
 
     name: tuple[str, int]
@@ -69,8 +69,8 @@ class Bag:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """`decision(x) = Σ_i coefficients_i · k(x, support_i) + intercept`, and how it came about.
+class FittedSVM:
+    """`decision(x) = Σ_i coefficients_i · k(x, support_i) + intercept`, and how it was chosen.
 
     support : positions in the bag
     held_out : (n,) cross-validated decisions of the bag's examples
@@ -86,7 +86,7 @@ class Machine:
     area: float
 
 
-def fit_machine(bag: Bag, config: SVMConfig) -> Machine:
+def fit_svm(bag: Bag, config: SVMConfig) -> FittedSVM:
     """Choose C and γ by cross-validation on the bag, then fit the whole bag."""
     closeness = _closeness(config.kernel, bag.values)
     folds = stratified_folds(bag.labels, config.folds, np.random.default_rng(bag.seed))
@@ -97,13 +97,13 @@ def fit_machine(bag: Bag, config: SVMConfig) -> Machine:
         held_out = _held_out(_gram(config.kernel, closeness, gamma), bag.labels, folds, penalty, config)
         return _Trial(_mean_area(held_out, bag.labels, folds), penalty, gamma, held_out)
 
-    import sklearn  # more than a second, which scoring does without
+    import sklearn  # takes more than a second, and scoring does not need it
 
     with sklearn.config_context(assume_finite=True, skip_parameter_validation=True):
         best = _best([try_out(middle, gamma) for gamma in sorted(bag.gammas)])
         best = _best([best if penalty == middle else try_out(penalty, best.gamma) for penalty in penalties])
         svm = _svc(best.penalty, config).fit(_gram(config.kernel, closeness, best.gamma), bag.labels)
-    return Machine(
+    return FittedSVM(
         np.asarray(svm.support_, dtype=np.intp),
         np.asarray(svm.dual_coef_[0], dtype=np.float64),
         float(svm.intercept_[0]),
@@ -115,10 +115,10 @@ def fit_machine(bag: Bag, config: SVMConfig) -> Machine:
 
 
 def stratified_folds(labels: npt.NDArray[np.bool_], folds: int, rng: np.random.Generator) -> list[npt.NDArray[np.intp]]:
-    """The examples of each fold: both kinds dealt out evenly, in random order.
+    """The examples of each fold: positives and negatives dealt out evenly, in random order.
 
-    No more folds than the rarer kind has examples, so that every fold can be measured; with a single example of
-    a kind there is nothing to hold out and there are no folds.
+    There are no more folds than the rarer kind has examples, so that every fold can be measured; with a single
+    example of a kind there are none.
     """
     kinds = [rng.permutation(np.flatnonzero(labels)), rng.permutation(np.flatnonzero(~labels))]
     count = min(folds, *(len(kind) for kind in kinds))
@@ -200,5 +200,5 @@ def _held_out(
 
 
 def _mean_area(decisions: Doubles, labels: npt.NDArray[np.bool_], folds: Sequence[npt.NDArray[np.intp]]) -> float:
-    """Fold by fold, since machines of different folds need not agree on a scale."""
+    """Fold by fold, since the scales of SVMs of different folds may differ."""
     return float(np.mean([area_under_roc(decisions[held], labels[held]) for held in folds])) if folds else 0.5

@@ -1,6 +1,6 @@
-"""A pool out of a feature matrix and judgments: draw bags, fit machines on all cores, gather them, normalise.
+"""A pool from a feature matrix and judgments: draw bags, fit SVMs on all cores, gather them, normalise.
 
-Everything here is fitted on the items it is given, which must be those of the `base` role.
+Everything here is fitted on the items that are given, which must be those of the `base` role.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy.typing as npt
 from mediarank.base_models.bags import balanced_bags
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.pool import SVMPool
-from mediarank.base_models.svm import Bag, Machine, SVMConfig, fit_machine
+from mediarank.base_models.svm import Bag, FittedSVM, SVMConfig, fit_svm
 from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
 from mediarank.types import FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
-"""At most so many items of the base role tell the range of a machine's decisions."""
+"""The range of an SVM's decisions is measured on at most this many items of the base role."""
 
 
 def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMConfig) -> list[str]:
-    """The concepts that have enough examples among `items`; a warning says of each other one how many it has."""
+    """The concepts that have enough examples among `items`; a warning names each that does not."""
     kept = []
     for concept, grades in judgments:
         positives = sum(item in grades for item in items)
@@ -54,12 +54,12 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
 
 @dataclass(frozen=True)
 class Preparation:
-    """All that the machines of a feature type are fitted to.
+    """The data that the SVMs of a feature type are fitted to.
 
     values, prepared : (items, D) features of the base role, as they are and standardised
     mean, scale : (D,) of the standardisation
     labels : which items are relevant, by concept
-    bags : one a machine
+    bags : one per SVM
     """
 
     values: Floats
@@ -71,14 +71,14 @@ class Preparation:
 
 
 def fit_pool(name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig) -> SVMPool:
-    """The machines of one feature type for every concept that has enough positives.
+    """The SVMs of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
-    base : the items of the base role; judgments of other items are not looked at
+    base : the items of the base role; judgments of other items are ignored
     """
     preparation = prepare(name, matrix, judgments, base, config)
-    machines = fan_out(partial(fit_machine, config=config), preparation.bags, what=f"base models on {name}")
-    return normalised_by(gather(preparation, machines, config), preparation.values)
+    svms = fan_out(partial(fit_svm, config=config), preparation.bags, what=f"base models on {name}")
+    return normalised_by(gather(preparation, svms, config), preparation.values)
 
 
 def prepare(
@@ -94,15 +94,15 @@ def prepare(
     return Preparation(values, prepared, mean, scale, labels, bags)
 
 
-def gather(preparation: Preparation, machines: Sequence[Machine], config: SVMConfig) -> SVMPool:
-    """One pool of many machines: every support vector once, the dual coefficients as a matrix."""
+def gather(preparation: Preparation, svms: Sequence[FittedSVM], config: SVMConfig) -> SVMPool:
+    """One pool of many SVMs: every support vector once, the dual coefficients as a matrix."""
     bags = preparation.bags
     full = np.zeros((len(preparation.prepared), len(bags)), dtype=np.float32)
     sigmoids = []
-    for column, (bag, machine) in enumerate(zip(bags, machines, strict=True)):
-        full[bag.rows[machine.support], column] = machine.coefficients
+    for column, (bag, svm) in enumerate(zip(bags, svms, strict=True)):
+        full[bag.rows[svm.support], column] = svm.coefficients
         prior = float(preparation.labels[bag.name[0]].mean())
-        sigmoids.append(fit_sigmoid(machine.held_out, bag.labels, prior))
+        sigmoids.append(fit_sigmoid(svm.held_out, bag.labels, prior))
     used = full.any(axis=1)
     vectors, coefficients = preparation.prepared[used], full[used]
     if config.kernel == "linear":
@@ -117,8 +117,8 @@ def gather(preparation: Preparation, machines: Sequence[Machine], config: SVMCon
         preparation.scale,
         vectors,
         coefficients,
-        np.array([machine.intercept for machine in machines], dtype=np.float32),
-        np.array([machine.gamma for machine in machines], dtype=np.float32),
+        np.array([svm.intercept for svm in svms], dtype=np.float32),
+        np.array([svm.gamma for svm in svms], dtype=np.float32),
         low=unknown,
         high=unknown,
         slopes=slopes,
@@ -127,7 +127,7 @@ def gather(preparation: Preparation, machines: Sequence[Machine], config: SVMCon
 
 
 def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
-    """The pool whose range [−1, 1] is that of its decisions on the base role's features, or an even sample of them."""
+    """The pool with [−1, 1] as the range of its decisions on the base role's features, or on an even sample of them."""
     decisions = pool.decisions(values[:: -(-len(values) // NORMALISING_ITEMS)])
     return replace(pool, low=decisions.min(axis=0), high=decisions.max(axis=0))
 

@@ -18,10 +18,12 @@ from mediarank.cli import (  # noqa: F401 - their commands
     operations,
     overview,
     retrieval,
+    running,
     stages,
     versions,
 )
 from mediarank.cli.app import app
+from mediarank.disk import machine_fault
 from mediarank.ops.runs.unchanged_sources import steady_sources
 from mediarank.types import MediarankError
 
@@ -35,8 +37,6 @@ def main() -> None:
         print(f"mediarank: {error}", file=sys.stderr)
         raise SystemExit(1) from None
     except OSError as error:
-        print(
-            f"mediarank: {error.strerror}: {error.filename or ''}. Nothing was half-written; mend it and run again.",
-            file=sys.stderr,
-        )
+        known = machine_fault(error) or f"{error.strerror}: {error.filename or ''}. Fix it and run it again."
+        print(f"mediarank: {known} What was there before is unchanged.", file=sys.stderr)
         raise SystemExit(1) from None

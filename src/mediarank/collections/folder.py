@@ -1,19 +1,21 @@
-"""Any folder of pictures, clips and sounds; labels from CSVs beside them, or else from the names of the folders.
+"""Any folder of pictures, clips and sounds, with labels from files, photo programs or the names of folders.
 
-Labels are looked for in the folder and in its `labels/`: the canonical CSVs (`classes.csv`, `keywords.csv`, …), or one
-simple `labels.csv`. If there are none, the folder that a file is in is its class; and if the folders at the top are
-called train, test and the like, they are the split.
+Labels are looked for in this order: the canonical tables (`classes.csv`, `keywords.csv`, …) and simple label files
+(`labels.csv`, `tags.csv`, …) in the folder or its `labels/`, exports of annotation programs in JSON, XMP sidecars, the
+pictures themselves, and the names of the folders. All are used side by side; where two contradict each other, the
+earlier one wins. Folder names give classes only where no table does, unless `collection.classes` asks for them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from mediarank.collections import label_files
+from mediarank.collections import described, label_files, label_json
+from mediarank.collections.layout import ClassRule, Layout, read_layout
 from mediarank.collections.listing import Listing
+from mediarank.collections.merging import Found, merged
 from mediarank.collections.names import Names
-from mediarank.collections.tables import ROLE_WORDS, make_labels
+from mediarank.collections.tables import make_labels
 from mediarank.collections.tree import media_below
 from mediarank.labels import Labels
 from mediarank.types import DataError
@@ -23,30 +25,31 @@ def recognises(folder: Path) -> bool:
     return bool(media_below(folder).files)
 
 
-def read(folder: Path) -> Listing:
+def read(folder: Path, classes: ClassRule = "auto") -> Listing:
+    """classes : which folder names become classes, see `layout`"""
     tree = media_below(folder)
     if not tree.files:
         raise DataError(f"{folder} holds no image, clip or sound; collection.path must name a folder that does.")
-    canonical, simple = label_files.find(folder)
-    if canonical:
-        labels = label_files.read_canonical(canonical, Names(tree.files))
-    elif simple:
-        labels = label_files.read_simple(simple, Names(tree.files))
-    else:
-        labels = labels_from_folders(tree.files)
-    return Listing(tree.files, labels, tree.notes)
+    names = Names(tree.files)
+    exports, unknown = label_json.found_in(folder, names)
+    sidecars, notes = described.from_sidecars(tree.sidecars, tree.files)
+    pictures = described.from_pictures(tree.files)
+    found = [*label_files.found_in(folder, names), *exports, *(place for place in (sidecars, pictures) if place)]
+    layout = read_layout(tree.files, classes)
+    given = {item for place in found for item in place.labels["classes"]["item"]}
+    if given and classes == "auto" and layout.classes:
+        layout = Layout((), layout.splits, f"classes: from label files, not from folders, for {len(given)} files")
+    labels, overruled = merged([*found, Found("folders", make_labels(classes=layout.classes, splits=layout.splits))])
+    if unknown:
+        notes.append(f"{len(unknown)} JSON files are in no known format and are skipped, such as {unknown[0]}")
+    previews = [place.preview for place in found if place.preview]
+    said = [*tree.notes, *tree.other_files, *previews, *([layout.note] if layout.note else []), *notes, *overruled]
+    return Listing(tree.files, _with_events(labels), tuple(said))
 
 
-def labels_from_folders(items: Iterable[str]) -> Labels:
-    """The class is the folder that a file is in, the role that of the folder at the top if all of those name one."""
-    paths = [PurePosixPath(item) for item in items]
-    tops = {path.parts[0].lower() for path in paths}
-    divided = len(tops) > 1 and tops <= set(ROLE_WORDS)
-    classes = [(str(path), path.parent.name) for path in paths if len(path.parts) > (2 if divided else 1)]
-    if len({name for _, name in classes}) < 2:
-        classes = []  # one class says nothing
-    return make_labels(
-        classes=classes,
-        events=label_files.events_of(classes),
-        splits=[(str(path), ROLE_WORDS[path.parts[0].lower()]) for path in paths if divided],
-    )
+def _with_events(labels: Labels) -> Labels:
+    """The classes of clips are events, unless events are given."""
+    if len(labels["events"]):
+        return labels
+    events = make_labels(events=label_files.events_of(list(labels.class_of.items())))
+    return Labels({**labels.tables, "events": events["events"]})

@@ -1,8 +1,8 @@
-"""Which item does a label file mean? Sources write names in many ways: this finds the item behind each."""
+"""Find the item that a name in a label file means; people and programs write names in many ways."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
 
 from mediarank.collections.listing import escaped
@@ -17,32 +17,37 @@ class Names:
         self._by_name: dict[str, list[str]] = {}
         for item in self._exact.values():
             path = PurePosixPath(same_name(item))
-            for name in {path.name, path.stem}:
+            for name in {path.name, path.stem, path.name.casefold(), path.stem.casefold()}:
                 self._by_name.setdefault(name, []).append(item)
 
     def __contains__(self, item: object) -> bool:
         return isinstance(item, str) and same_name(item) in self._exact
 
     def item(self, text: str) -> str:
-        """The item that `text` means, or `text` itself, tidied, if it means none or more than one.
+        """The item that `text` means, or `text` itself, tidied, if it means no item or more than one.
 
         It may be a path from the collection's folder, the end of such a path, a bare file name, or any of these
-        without the extension; with backslashes or a leading `./`.
+        without the extension; with backslashes or a leading `./`. Upper and lower case are told apart first; where
+        nothing is found so, they are not.
         """
         path = PurePosixPath(text.strip().replace("\\", "/"))
         wanted = same_name(path.as_posix()).lstrip("/")
         if wanted in self._exact:
             return self._exact[wanted]
-        tail = PurePosixPath(wanted).parts
-        found = {item for item in self._by_name.get(PurePosixPath(wanted).name, ()) if _ends_with(item, tail)}
-        return found.pop() if len(found) == 1 else escaped(wanted)
+        for as_compared in (str, str.casefold):
+            tail = tuple(as_compared(part) for part in PurePosixPath(wanted).parts)
+            near = self._by_name.get(tail[-1], ()) if tail else ()
+            found = {item for item in near if _ends_with(item, tail, as_compared)}
+            if found:
+                return found.pop() if len(found) == 1 else escaped(wanted)
+        return escaped(wanted)
 
     def items(self, lines: Iterable[str]) -> list[str]:
         return [self.item(line) for line in lines]
 
 
-def _ends_with(item: str, tail: tuple[str, ...]) -> bool:
+def _ends_with(item: str, tail: tuple[str, ...], as_compared: Callable[[str], str]) -> bool:
     """Whether the item's path ends in `tail`, with or without its extension."""
-    path = PurePosixPath(same_name(item))
+    path = PurePosixPath(as_compared(same_name(item)))
     parts = path.parts[-len(tail) :]
     return parts == tail or (*parts[:-1], path.stem) == tail

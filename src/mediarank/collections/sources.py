@@ -1,4 +1,4 @@
-"""The known sources, how one is recognised, and the configuration that chooses it."""
+"""The registry of sources, how one is recognised, and the configuration that chooses one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from mediarank.collections import (
     corel5k,
     esc50,
     espgame,
-    folder,
     holidays,
     iaprtc12,
     keyframes,
@@ -21,13 +20,17 @@ from mediarank.collections import (
     pubfig,
     zap50k,
 )
+from mediarank.collections import folder as folder_source
 from mediarank.collections.demo.plan import DemoConfig
+from mediarank.collections.layout import ClassRule
 from mediarank.collections.linking import link_into
 from mediarank.collections.listing import Listing
+from mediarank.collections.tree import Skipped, media_below
 from mediarank.labels import Labels
 from mediarank.types import ConfigError
 
 AUTO: Final = "auto"
+FOLDER: Final = "folder"
 DEMO: Final = ("demo", "A collection that is drawn, filmed and synthesised here, with labels known by construction.")
 
 
@@ -37,7 +40,7 @@ class Source(Protocol):
     __doc__: str | None
 
     def recognises(self, folder: Path) -> bool:
-        """Whether the folder has this layout, from a look at its files' names."""
+        """Whether the folder has this layout, judged by the names of its files."""
 
     def read(self, folder: Path) -> Listing:
         """The items and labels; a missing file is an error that says what is expected."""
@@ -54,7 +57,7 @@ COLLECTIONS: Final[Mapping[str, Source]] = {
     "esc50": esc50,
     "keyframes": keyframes,
     "holidays": holidays,
-    "folder": folder,
+    FOLDER: folder_source,
 }
 """Sources that read a folder, in the order in which they are tried: `folder` takes what no other knows."""
 
@@ -63,10 +66,13 @@ COLLECTIONS: Final[Mapping[str, Source]] = {
 class CollectionConfig:
     """source : `demo`, a name in COLLECTIONS, or `auto` to recognise it
     path : the source's folder (for the demo, its generator's code)
+    classes : which folder names become classes: `auto` those that look like names, `folders` any, `none`,
+        or `{depth: 1}` the folder at the top (2: the one below it, and so on); for the source `folder`
     """
 
     source: str = "demo"
     path: str = "src/mediarank/collections/demo"
+    classes: ClassRule = "auto"
     demo: DemoConfig = field(default_factory=DemoConfig)
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -85,35 +91,48 @@ def recognise(folder: Path) -> str:
     raise ConfigError(f"{folder} holds no image, clip or sound; see docs/collections.md for the layouts known here.")
 
 
-def open_collection(folder: Path, source: str | None = None) -> Listing:
+def open_collection(folder: Path, source: str | None = None, classes: ClassRule = "auto") -> Listing:
     """The items and labels of a folder, of the source that is named or recognised."""
     _require_folder(folder)
     name = source if source not in (None, AUTO) else recognise(folder)
     if name not in COLLECTIONS:
         known = ", ".join((DEMO[0], AUTO, *COLLECTIONS))
         raise ConfigError(f"collection.source {name!r} is unknown; known are {known}.")
+    if name == FOLDER:
+        return folder_source.read(folder, classes)
+    if classes != "auto":
+        raise ConfigError(
+            f"collection.classes is about the names of folders, but {folder} is read as {name}, which has labels; "
+            "remove collection.classes from params.yaml, or set collection.source: folder."
+        )
     return COLLECTIONS[name].read(folder)
 
 
-def collect(config: CollectionConfig, media: Path) -> Labels:
-    """Put the collection's media below `media`, which is empty, and return its labels."""
+def collect(config: CollectionConfig, media: Path) -> tuple[Labels, list[Skipped]]:
+    """Put the collection's media below `media`, which is empty; return its labels and what was skipped."""
     if config.source == DEMO[0]:
         from mediarank.collections import demo  # draws, films and makes sounds: slow to import
 
-        return demo.generate(config.demo, media)
+        return demo.generate(config.demo, media), []
     source = Path(config.path)
     _require_folder(source)
     if media.resolve().is_relative_to(source.resolve()):
         raise ConfigError(
             f"collection.path {config.path!r} holds this project's own data folder; name the folder of your media."
         )
-    listing = open_collection(source, config.source)
+    listing = open_collection(source, config.source, config.classes)
     for note in listing.notes:
         print(f"note: {note}", file=sys.stderr)
     link_into(listing.files, media)
-    return listing.labels
+    return listing.labels, media_below(source).counted()
 
 
 def _require_folder(path: Path) -> None:
-    if not path.is_dir():
-        raise ConfigError(f"collection.path {str(path)!r} is not a folder.")
+    if path.is_dir():
+        return
+    if str(path).startswith("~"):
+        raise ConfigError(
+            f"collection.path {str(path)!r} starts with ~, which is not expanded; write {path.expanduser()}."
+        )
+    what = "is a file, not a folder" if path.exists() else "does not exist"
+    raise ConfigError(f"collection.path {str(path)!r} {what}; `mediarank init FOLDER` sets it.")

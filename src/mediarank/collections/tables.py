@@ -1,15 +1,17 @@
-"""Reading what people write: text files of any encoding, CSVs with any separator; and making label tables of it.
+"""Read text files in any encoding and CSV files in any common dialect, and make label tables from their rows.
 
-What a file must have and does not is an error that names the file, the line and the remedy. What it says of items
-that are not there is passed on: the manifest puts it into the quarantine table.
+A file that lacks something it must have is an error that names the file, the line and the remedy. Rows about items
+that are not in the collection are kept: the stage `manifest` puts them into the quarantine table.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -35,14 +37,27 @@ _FLAGS: Final = {
 }
 
 
+SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+"""What may separate the cells of a CSV file -> its name in messages."""
+
+_DIALECT_ROWS: Final = 50  # rows that are read to find out the separator
+
+
 @dataclass(frozen=True)
 class Table:
-    """A CSV's rows as text, and the line of each; columns are found by their names in lower case."""
+    """The rows of a CSV file as text, with their line numbers.
+
+    columns : names in lower case
+    header : names as they are written
+    separator : a key of SEPARATORS
+    """
 
     path: Path
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     lines: tuple[int, ...]
+    header: tuple[str, ...] = ()
+    separator: str = ","
 
     def find(self, *names: str) -> str | None:
         """The first of `names` that is a column."""
@@ -59,7 +74,7 @@ class Table:
         return [row[position] for row in self.rows]
 
     def converted(self, name: str, convert: Callable[[str], T]) -> list[T]:
-        """The values of a column through `convert`, whose ValueError tells what is expected."""
+        """The values of a column through `convert`, whose ValueError says what is expected."""
         values = []
         for line, value in zip(self.lines, self.column(name), strict=True):
             try:
@@ -83,7 +98,7 @@ def read_text(path: Path) -> str:
             return content.decode(encoding)
         except UnicodeDecodeError:
             continue
-    raise DataError(f"{path} is no text in any encoding known here; save it as UTF-8.")
+    raise DataError(f"{path} is not text in UTF-8 or UTF-16; save it as UTF-8.")
 
 
 def read_lines(path: Path) -> list[str]:
@@ -91,27 +106,63 @@ def read_lines(path: Path) -> list[str]:
     return [line.strip() for line in read_text(path).splitlines() if line.strip()]
 
 
-def read_csv(path: Path) -> Table:
-    """A CSV with a first line of column names; separated by commas, semicolons or tabs."""
+def read_csv(path: Path, open_ended: Container[str] = ()) -> Table:
+    """A CSV file whose first line names the columns.
+
+    Cells are separated by commas, semicolons, tabs or vertical bars, and quoted with " or '. A first line `sep=;`, as
+    spreadsheets write it, is obeyed.
+
+    open_ended : if the last column has one of these names, further cells of a row belong to it, joined with `|`
+    """
     text = read_text(path)
-    separator = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    skipped = 0
+    if match := re.match(r"sep=(.)\r?\n", text):
+        separator, text, skipped = match[1], text[match.end() :], 1
+    else:
+        separator = _separator(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, quotechar=_quote(text, separator))
     try:
-        numbered = [(reader.line_num, [cell.strip() for cell in row]) for row in reader]
+        numbered = [(reader.line_num + skipped, [cell.strip() for cell in row]) for row in reader]
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}; save it as plain CSV.") from None
     numbered = [(line, row) for line, row in numbered if any(row)]
     if not numbered:
         raise DataError(f"{path} is empty; its first line must name its columns.")
-    columns = tuple(cell.lower() for cell in numbered[0][1])
+    header = tuple(numbered[0][1])
+    columns = tuple(cell.lower() for cell in header)
     for line, row in numbered:
+        if any(row[len(columns) :]) and columns[-1] in open_ended:
+            row[len(columns) - 1 :] = ["|".join(cell for cell in row[len(columns) - 1 :] if cell)]
         if any(row[len(columns) :]):
             raise DataError(
                 f"{path}, line {line}: {len(row)} values, but the first line names {len(columns)} columns; "
                 'put a value that holds the separator in "quotes".'
             )
     rows = (tuple(row[: len(columns)] + [""] * (len(columns) - len(row))) for _, row in numbered[1:])
-    return Table(path, columns, tuple(rows), tuple(line for line, _ in numbered[1:]))
+    return Table(path, columns, tuple(rows), tuple(line for line, _ in numbered[1:]), header, separator)
+
+
+def _separator(text: str) -> str:
+    """The separator that divides the first line, and the rows after it most evenly."""
+    best, chosen = (0.0, 0), ","
+    for separator in SEPARATORS:
+        try:
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+            widths = [len(row) for row in itertools.islice(reader, _DIALECT_ROWS) if any(row)]
+        except csv.Error:
+            continue
+        if widths and widths[0] > 1:
+            even = sum(width == widths[0] for width in widths) / len(widths)
+            if (even, widths[0]) > best:
+                best, chosen = (even, widths[0]), separator
+    return chosen
+
+
+def _quote(text: str, separator: str) -> str:
+    """The quotation mark: single only where cells start and end with it and no double one is used."""
+    cells = [cell.strip() for line in text.splitlines()[:_DIALECT_ROWS] for cell in line.split(separator)]
+    single = sum(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
+    return "'" if single and '"' not in text else '"'
 
 
 def flag(text: str) -> bool:
@@ -131,14 +182,14 @@ def number(text: str) -> float:
 
 
 def role(text: str) -> str:
-    """The role behind what people call it; nothing stays nothing."""
+    """The role that a word such as "train" stands for; an empty text stays empty."""
     if text and text.lower() not in ROLE_WORDS:
         raise ValueError(f"one of {', '.join(ROLE_WORDS)}")
     return ROLE_WORDS[text.lower()] if text else ""
 
 
 def make_labels(**tables: Iterable[tuple[Any, ...]]) -> Labels:
-    """Label tables from rows; a row may leave out its last columns. Text that no table can hold is mended."""
+    """Label tables from rows; a row may leave out its last columns. Text that no table can hold is repaired."""
     made = {}
     for name, rows in tables.items():
         columns = LABEL_TABLES[name]

@@ -1,7 +1,7 @@
-"""The media files below a folder, as item ids; what is passed over is told.
+"""List the media files below a folder as item ids, and count what is skipped, by kind and reason.
 
-Hidden files and folders are passed over, and so is what is no media by its name. A link to a file stands for the
-file. A link to a folder is not followed: DVC does not look behind it, so a change there would go unseen.
+Hidden files and folders are skipped, and so are files that are not media by their names. A link to a file stands for
+the file. A link to a folder is not followed: DVC does not look behind it, so a change there would go unseen.
 """
 
 from __future__ import annotations
@@ -12,25 +12,66 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Final
 
 from mediarank.collections.listing import escaped
 from mediarank.media.sniff import is_media_name
 from mediarank.types import DataError
 
-PASSED_OVER = "__MACOSX"
+MACOS_FOLDER: Final = "__MACOSX"
 """What macOS puts beside the content of a zip archive."""
+SIDECAR: Final = ".xmp"
+LABEL_ENDINGS: Final = (".csv", ".tsv", ".json")
+LABEL_FOLDERS: Final = ("", "labels", "annotations", "meta")
+NOT_MEDIA: Final = "not an image, clip or sound"
+HIDDEN: Final = "hidden"
+NOWHERE: Final = "the link leads nowhere"
+FOLDER_LINK: Final = "links to folders are not followed; point collection.path at the folder"
+UNREADABLE: Final = "the folder can't be read"
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Files of one kind (an ending, or `link`, `folder`) that are skipped for one reason."""
+
+    kind: str
+    reason: str
+    files: int
+    example: str
 
 
 @dataclass
 class Tree:
-    """files : item id -> the file, in the order of ids; passed_over : why something is not among them -> examples"""
+    """files : item id -> the file, in the order of ids
+    sidecars : path from the folder -> the XMP file
+    skipped : (kind, reason) -> paths from the folder
+    """
 
     files: dict[str, Path] = field(default_factory=dict)
-    passed_over: dict[str, list[str]] = field(default_factory=dict)
+    sidecars: dict[str, Path] = field(default_factory=dict)
+    skipped: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def counted(self) -> list[Skipped]:
+        return [Skipped(kind, why, len(found), found[0]) for (kind, why), found in sorted(self.skipped.items())]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(f"{len(found)} {why}, such as {found[0]}" for why, found in sorted(self.passed_over.items()))
+        """What could not be followed or read, one sentence per reason."""
+        return self._notes((FOLDER_LINK, NOWHERE, UNREADABLE))
+
+    @property
+    def other_files(self) -> tuple[str, ...]:
+        """What is no media and what is hidden, one sentence per reason."""
+        return self._notes((NOT_MEDIA, HIDDEN))
+
+    def _notes(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
+        notes = []
+        for reason in sorted(why for why in reasons if why in {found for _, found in self.skipped}):
+            rows = [row for row in self.counted() if row.reason == reason]
+            kinds = ", ".join(f"{row.kind} {row.files}" for row in sorted(rows, key=lambda row: -row.files)[:8])
+            count = sum(row.files for row in rows)
+            notes.append(f"skipped {count} ({kinds}): {reason}, such as {rows[0].example}")
+        return tuple(notes)
 
 
 def media_below(folder: Path) -> Tree:
@@ -39,27 +80,34 @@ def media_below(folder: Path) -> Tree:
         raise DataError(f"{folder} is not a folder; collection.path in params.yaml must name one.")
     tree = Tree()
     found = {}
-    for entry in _entries(folder, tree):
-        if is_media_name(Path(entry.name)):
-            if entry.is_file():
-                found[Path(entry.path).relative_to(folder).as_posix()] = Path(entry.path)
-            else:
-                _pass_over(tree, "links that lead nowhere", entry)
+    for entry in _entries(folder, folder, tree):
+        path = Path(entry.path)
+        place = path.relative_to(folder).as_posix()
+        ending = path.suffix.lower()
+        if not entry.is_file():
+            if is_media_name(path):
+                _skip(tree, "link" if entry.is_symlink() else ending, NOWHERE, place)
+        elif is_media_name(path):
+            found[place] = path
+        elif ending == SIDECAR:
+            tree.sidecars[escaped(place)] = path
+        elif not (ending in LABEL_ENDINGS and path.parent in [folder / name for name in LABEL_FOLDERS]):
+            _skip(tree, ending or "no ending", NOT_MEDIA, place)
     taken = Counter(map(escaped, found))
-    for path in sorted(found, key=escaped):
-        item = escaped(path)
+    for name in sorted(found, key=escaped):
+        item = escaped(name)
         # Two names that are one when escaped: the one that needed no escaping keeps it.
-        while item in tree.files or (taken[item] > 1 and item != path):
+        while item in tree.files or (taken[item] > 1 and item != name):
             item = str(PurePosixPath(item).with_stem(f"{PurePosixPath(item).stem}~"))
-        tree.files[item] = found[path]
+        tree.files[item] = found[name]
     tree.files = dict(sorted(tree.files.items()))
     return tree
 
 
 def obstacles(folder: Path) -> list[str]:
-    """What keeps DVC, which fingerprints every file below the source's folder, from doing so; with the remedy.
+    """What keeps DVC from fingerprinting the files below the source's folder, with the remedy.
 
-    DVC's own messages don't tell which file it is, or what to do.
+    DVC's own messages don't say which file it is, or what to do.
     """
     found: list[str] = []
 
@@ -82,24 +130,25 @@ def same_name(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _entries(folder: Path, tree: Tree) -> Iterator[os.DirEntry[str]]:
+def _entries(folder: Path, top: Path, tree: Tree) -> Iterator[os.DirEntry[str]]:
     """Files and broken links below `folder` that are not hidden."""
     try:
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
     except OSError:
-        tree.passed_over.setdefault("folders that can't be read", []).append(escaped(str(folder)))
+        _skip(tree, "folder", UNREADABLE, folder.relative_to(top).as_posix())
         return
     for entry in entries:
-        if entry.name.startswith(".") or entry.name == PASSED_OVER:
-            continue
-        if not entry.is_dir():
+        place = Path(entry.path).relative_to(top).as_posix()
+        if entry.name.startswith(".") or entry.name == MACOS_FOLDER:
+            _skip(tree, "folder" if entry.is_dir() else Path(entry.name).suffix.lower() or "file", HIDDEN, place)
+        elif not entry.is_dir():
             yield entry
         elif entry.is_symlink():
-            _pass_over(tree, "links to folders, which are not followed (point collection.path at the folder)", entry)
+            _skip(tree, "link", FOLDER_LINK, place)
         else:
-            yield from _entries(Path(entry.path), tree)
+            yield from _entries(Path(entry.path), top, tree)
 
 
-def _pass_over(tree: Tree, why: str, entry: os.DirEntry[str]) -> None:
-    tree.passed_over.setdefault(why, []).append(escaped(entry.path))
+def _skip(tree: Tree, kind: str, reason: str, place: str) -> None:
+    tree.skipped.setdefault((kind, reason), []).append(escaped(place))

@@ -1,34 +1,39 @@
 """The feature cache: a vector that was computed once is not computed again.
 
-A key is the hash of a medium's bytes and of everything that decides the result (`Family.identity`), so an entry can
-never be outdated, only unused. The cache is one SQLite file in WAL mode: several processes may write at once, a killed
-one leaves no half-written entry, and each entry has a checksum; a damaged entry is dropped and computed again. Beyond a
-limit the least recently used entries are evicted. Stage outputs never depend on the cache.
+Content-addressed: a key is the hash of a medium's bytes and of all that decides the result (`Family.identity`), so
+an entry is never out of date, only unused. Kept in one SQLite file in WAL mode: several processes may write at once,
+a killed one leaves no half-written entry, and each entry carries a checksum of its key and vector; one that does not
+match is dropped and computed again. The least recently used entries go when the limit is passed.
+
+Nothing depends on the cache: on a disk that is full or can't be written to, a warning says so once, what can be read
+is read, and the rest is computed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sqlite3
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
-from mediarank.types import DataError, Floats
+from mediarank.types import Floats
 
 Result = TypeVar("Result")
 
 _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
-"""Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
+"""Seconds between two updates of an entry's last use: a run that only reads should hardly write."""
 _ROOM = 0.9
 """Eviction goes down to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
@@ -61,12 +66,12 @@ class FeatureCache:
         return self.folder / "features.sqlite"
 
     def get(self, keys: Iterable[str]) -> dict[str, Floats]:
-        """Flat float32 arrays of the keys whose entries exist and are intact."""
+        """Flat float32 arrays of those keys that are there and undamaged."""
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
 
     def known(self, keys: Iterable[str]) -> set[str]:
-        """The keys that have an entry; whether it is intact is checked by `get`."""
+        """Which keys have an entry; whether it is undamaged shows only in `get`."""
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _known(db, wanted), set()) if wanted else set()
 
@@ -94,20 +99,35 @@ class FeatureCache:
         return table.assign(last_used=pd.to_datetime(table["last_used"], unit="s", utc=True))
 
     def _with(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Do a batch of work. A file that is no longer a valid database is deleted, and the cache starts empty."""
+        """Do a batch of work, or return `otherwise` and warn; a damaged file is removed, and the cache starts empty."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)) as db:
                 _prepare(db)
                 return work(db)
         except (sqlite3.OperationalError, OSError) as error:
-            raise DataError(
-                f"The feature cache {self.path} can't be used ({error}). Free disk space, or delete it."
-            ) from error
+            _warn(self.path, str(error))
         except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+            with suppress(OSError):
+                for suffix in ("", "-wal", "-shm"):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             return otherwise
+        try:
+            # What is there may still be read; with `immutable` SQLite makes no files of its own beside it.
+            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)) as db:
+                return work(db)
+        except (sqlite3.DatabaseError, OSError):
+            return otherwise
+
+
+@lru_cache(maxsize=16)
+def _warn(path: Path, reason: str) -> None:
+    """Once for each reason."""
+    print(
+        f"warning: the feature cache {path} can't be written to ({reason}); vectors are computed without it. Free disk "
+        "space, or make the folder writable.",
+        file=sys.stderr,
+    )
 
 
 def _prepare(db: sqlite3.Connection) -> None:
@@ -130,14 +150,14 @@ def _get(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Floats]:
         if row is None:
             continue
         entry, last, checksum, length, data = row
-        if data is None or len(data) != length or length % 4 or zlib.crc32(data) != checksum:
+        if data is None or len(data) != length or length % 4 or _checksum(key, data) != checksum:
             broken.append(entry)
             continue
         found[key] = np.frombuffer(data, dtype="<f4").astype(np.float32)
         if now - last > _STALE_S:
             used.append(entry)
     if used or broken:
-        with _transaction(db):
+        with suppress(sqlite3.OperationalError), _transaction(db):  # a full disk does not make the vectors wrong
             db.executemany("UPDATE entry SET used = ? WHERE id = ?", [(now, entry) for entry in used])
             _delete(db, broken)
     return found
@@ -157,11 +177,16 @@ def _put(db: sqlite3.Connection, family: str, arrays: Mapping[str, Floats], limi
     with _transaction(db):
         for key, array in arrays.items():
             data = np.ascontiguousarray(array, dtype="<f4").tobytes()
-            row = (bytes.fromhex(key), family, now, zlib.crc32(data), len(data))
+            row = (bytes.fromhex(key), family, now, _checksum(key, data), len(data))
             entry = db.execute(insert, row).fetchone()[0]
             db.execute("INSERT OR REPLACE INTO payload (id, data) VALUES (?, ?)", (entry, data))
     if _total(db) > limit:
         _evict(db, int(limit * _ROOM))
+
+
+def _checksum(key: str, data: bytes) -> int:
+    """Of key and vector together: a damaged index must not hand out a sound vector under another key."""
+    return zlib.crc32(data, zlib.crc32(bytes.fromhex(key)))
 
 
 @contextmanager
@@ -169,10 +194,11 @@ def _transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")
     except BaseException:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # SQLite itself rolls back when the disk is full
+            db.execute("ROLLBACK")
         raise
-    db.execute("COMMIT")
 
 
 def _total(db: sqlite3.Connection) -> int:

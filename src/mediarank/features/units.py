@@ -24,12 +24,14 @@ class Unit:
     row : id of the row that it belongs to
     paths : below the folder of working copies
     sha256 : of the content of the working copies
+    digests : what the content of each path must be
     """
 
     row: str
     item_id: str
     paths: tuple[str, ...]
     sha256: str
+    digests: tuple[str, ...]
 
 
 def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds: pd.DataFrame) -> list[Unit]:
@@ -37,26 +39,27 @@ def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds:
     if family.modality == "sound":
         require_columns(sounds, ("item_id", "path", "sha256"), "the table of sounds")
         table = sounds.sort_values("item_id", kind="stable")
-        return [Unit(i, i, (p,), s) for i, p, s in table[["item_id", "path", "sha256"]].itertuples(index=False)]
+        return [Unit(i, i, (p,), s, (s,)) for i, p, s in table[["item_id", "path", "sha256"]].itertuples(index=False)]
     columns = ["frame_id", "item_id", "kind", "index", "path", "sha256"]
     require_columns(frames, columns, "the table of frames")
     if family.modality == "clip":
         clips = frames[frames["kind"] == "clip"].sort_values(["item_id", "index"], kind="stable")
         return [
-            Unit(str(item), str(item), tuple(group["path"]), fingerprint("clip", list(group["sha256"])))
+            Unit(str(item), str(item), tuple(group["path"]), fingerprint("clip", list(digests)), tuple(digests))
             for item, group in clips.groupby("item_id", sort=True)
+            for digests in [group["sha256"]]
         ]
     row = "frame_id" if family.pooling() == "none" else "item_id"
     table = frames.assign(row=frames[row]).sort_values(["row", "index"], kind="stable")
     chosen = table[["row", "item_id", "path", "sha256"]]
-    return [Unit(r, i, (p,), s) for r, i, p, s in chosen.itertuples(index=False)]
+    return [Unit(r, i, (p,), s, (s,)) for r, i, p, s in chosen.itertuples(index=False)]
 
 
 def read_unit(modality: Modality, folder: Path, unit: Unit) -> Any:
     """The medium of a unit. Frames of a clip that differ in size are brought to the size of the first."""
     if modality == "sound":
-        return read_sound(folder / unit.paths[0])
-    pictures = [read_picture(folder / path) for path in unit.paths]
+        return read_sound(folder / unit.paths[0], unit.digests[0])
+    pictures = [read_picture(folder / path, digest) for path, digest in zip(unit.paths, unit.digests, strict=True)]
     if modality == "image":
         return pictures[0]
     height, width = pictures[0].shape[:2]

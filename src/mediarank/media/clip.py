@@ -31,7 +31,7 @@ from mediarank.media.shots import THUMBNAIL, Candidate, key_frames
 from mediarank.media.sound import SoundCollector
 from mediarank.media.timeline import Stamps, Timeline, read_timeline
 from mediarank.media.working import fit_inside
-from mediarank.types import Floats, MediaError
+from mediarank.types import Floats, MediaError, UnsupportedMedia
 
 Sampling = Literal["uniform", "shots"]
 
@@ -59,7 +59,7 @@ def decode_clip(
     with open_container(path, limits) as container:
         video, audio = video_stream(container), audio_stream(container)
         if video is None:
-            raise MediaError("It has no moving pictures in a coding that is known here.")
+            raise UnsupportedMedia("It has no moving pictures in a coding that can be decoded here; convert it to MP4.")
         limits.check_pixels(video.width, video.height)
         video.codec_context.options = {"max_pixels": str(limits.max_pixels)}  # the size may change on the way
         declared = declared_seconds(container, video)

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import av
 
-from mediarank.media.faults import faults_of_file, words_of
+from mediarank.media.faults import blame_machine, faults_of_file, require_memory, words_of
 from mediarank.media.limits import Limits
-from mediarank.media.sniff import read_head, stranger
+from mediarank.media.sniff import not_media, read_head
 from mediarank.types import MediaError
 
 _DEMUXERS: Final = (
@@ -34,8 +34,11 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
     try:
         container = av.open(f"file:{path}", options=options, metadata_errors="ignore")
     except (av.FFmpegError, ValueError) as error:
+        blame_machine(error, path)
+        if isinstance(error, MemoryError):
+            require_memory()
         raise MediaError(_refusal(path, error)) from None
-    with container, faults_of_file():
+    with container, faults_of_file(path):
         yield container
 
 
@@ -76,7 +79,8 @@ def read_packets(container: Any, streams: tuple[Any, ...], damage: Damage) -> It
         for packet in container.demux(*streams):
             if packet.size:  # at the end come empty ones, for those who flush with them
                 yield packet
-    except av.FFmpegError:
+    except av.FFmpegError as error:
+        blame_machine(error, Path(str(container.name).removeprefix("file:")))
         damage.cut_off = True
 
 
@@ -93,4 +97,4 @@ def _refusal(path: Path, error: Exception) -> str:
     head = read_head(path)
     if head[4:8] in (b"ftyp", b"moov", b"mdat") or head[:4] in (b"RIFF", b"OggS", b"fLaC", b"\x1a\x45\xdf\xa3"):
         return f"Its header can't be read ({words_of(error)}); the file is damaged or cut off."
-    return stranger(path, head)
+    return not_media(path, head)

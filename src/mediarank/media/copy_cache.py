@@ -1,8 +1,10 @@
 """Working copies that were made before, found again by content: adding ten images decodes ten.
 
 An entry is a folder named after a hash of everything that decides its content. It appears by one rename, so a
-killed process leaves no half of one; each file is checked against its fingerprint before it is used, so a damaged
-entry is made again, never trusted. Files are hard-linked, not copied, where the file system allows.
+killed process leaves no half of one. Its list of files begins with a checksum of itself, and each file is compared with
+its fingerprint in that list before it is used, so a damaged entry is made again, never trusted. Files are hard-linked,
+not copied, where the file system allows. A cache that can't be written to is left alone: the copies are made all the
+same.
 """
 
 from __future__ import annotations
@@ -11,16 +13,16 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from mediarank import disk
 from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, WorkingCopies, make_working_copies
 from mediarank.media.limits import Limits
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Raise it whenever a change alters working copies."""
 ROWS: Final = "rows.json"
 
@@ -36,15 +38,18 @@ class Job:
 
 
 def working_copies(job: Job, target: Path, config: FramesConfig, limits: Limits, cache: Path) -> WorkingCopies:
-    """The working copies of an item below `target`: linked from the cache, or made and remembered."""
+    """The working copies of an item below `target`: linked from the cache, or made and kept there."""
     entry = _entry(job, config, limits, cache)
-    remembered = _read(entry)
-    if remembered is None:
-        shutil.rmtree(entry, ignore_errors=True)
-        remembered = _make(job, config, limits, entry)
-    for path in _paths(remembered):
+    copies = _read(entry)
+    if copies is None:
+        with suppress(OSError):  # the cache may be full, or not ours to write to
+            shutil.rmtree(entry, ignore_errors=True)
+            copies = _make(job, config, limits, entry)
+    if copies is None:
+        return make_working_copies(job.item_id, job.source, job.kind, target, config, limits)
+    for path in _paths(copies):
         _link(entry / path, target / path)
-    return remembered
+    return copies
 
 
 def prune(cache: Path, limit: int) -> int:
@@ -60,41 +65,46 @@ def prune(cache: Path, limit: int) -> int:
 
 
 def statistics(cache: Path) -> tuple[int, int]:
-    """Number of entries, and bytes of their files (which may be shared with the workspace by hard links)."""
+    """The number of entries, and the bytes of their files (which may be shared with the workspace by hard links)."""
     entries = [entry for entry in cache.glob("??/*") if not entry.name.startswith(".")]
     return len(entries), sum(path.stat().st_size for entry in entries for path in entry.rglob("*") if path.is_file())
 
 
 def _entry(job: Job, config: FramesConfig, limits: Limits, cache: Path) -> Path:
-    facts = [VERSION, job.item_id, job.kind, job.sha256, asdict(config), asdict(limits)]
+    decisive = {name: value for name, value in asdict(config).items() if name != "max_failed_share"}
+    facts = [VERSION, job.item_id, job.kind, job.sha256, decisive, asdict(limits)]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     return cache / key[:2] / key
 
 
 def _make(job: Job, config: FramesConfig, limits: Limits, entry: Path) -> WorkingCopies:
-    entry.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=".", dir=entry.parent))
-    try:
+    """Make an entry; OSError if the cache can't hold it."""
+    with disk.scratch(entry) as temporary:
         made = make_working_copies(job.item_id, job.source, job.kind, temporary, config, limits)
-        (temporary / ROWS).write_text(json.dumps(asdict(made)))
-        # Someone else may have made the same entry meanwhile; theirs is as good.
-        with suppress(OSError):
+        rows = json.dumps(asdict(made)).encode()
+        (temporary / ROWS).write_bytes(hashlib.sha256(rows).hexdigest().encode() + b"\n" + rows)
+        try:
             temporary.rename(entry)
+        except OSError:
+            if not entry.is_dir():  # or else another process has made the same entry in the meantime
+                raise
         return made
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _read(entry: Path) -> WorkingCopies | None:
     """What the entry holds, or None if it is missing or damaged."""
     try:
-        rows = json.loads((entry / ROWS).read_text())
+        digest, content = (entry / ROWS).read_bytes().split(b"\n", 1)
+        if hashlib.sha256(content).hexdigest().encode() != digest:
+            return None
+        rows = json.loads(content)
         sound = SoundRow(**rows["sound"]) if rows["sound"] else None
         found = WorkingCopies(tuple(FrameRow(**row) for row in rows["frames"]), sound, rows["note"])
         wanted = {frame.path: frame.sha256 for frame in found.frames} | ({sound.path: sound.sha256} if sound else {})
         if any(hashlib.sha256((entry / path).read_bytes()).hexdigest() != sha for path, sha in wanted.items()):
             return None
-        os.utime(entry)
+        with suppress(OSError):  # a cache that is read-only is still a cache
+            os.utime(entry)
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return found

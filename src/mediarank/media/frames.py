@@ -27,6 +27,7 @@ class FramesConfig:
     frames_per_clip : sampled uniformly; the most that are kept when sampling shots
     sampling : `uniform` in time, or a key frame for each of the longest `shots`
     sample_rate : of sounds, in Hz
+    max_failed_share : of the items that the manifest lists as usable; if more can't be decoded, the run stops
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
@@ -35,6 +36,7 @@ class FramesConfig:
     frames_per_clip: Annotated[int, Field(ge=1, le=1000)] = 8
     sampling: Sampling = "uniform"
     sample_rate: Annotated[int, Field(ge=4000, le=192000)] = 16000
+    max_failed_share: Annotated[float, Field(ge=0, le=1)] = 0.2
 
 
 @dataclass(frozen=True)

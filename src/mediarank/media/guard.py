@@ -1,10 +1,14 @@
 """Do the same thing to many files in child processes: a crash, a hang or a hunger for memory costs one file.
 
 Like `fanout.fan_out`, with outcomes in order and `MEDIARANK_JOBS` processes of one thread each. In addition each item
-has a time limit, kept by the kernel's alarm clock inside the child, which no decoder can talk its way out of; each
-child has a limit on memory; and when a child dies, only the item it was at is lost. An item that kills its child is
-tried once more in a fresh one, so that it is not blamed for what its predecessor broke. Children end when their
+has a limit on processor time, kept by the kernel inside the child, where no decoder can avoid it; each child has a
+limit on memory; and when a child dies, only the item that it was decoding is lost. An item that kills its child is
+tried once more in a fresh one, so that it is not blamed for what the item before it broke. Children end when their
 parent does, however it ends. It always runs on this machine, because that is where the files are.
+
+Only what a file is to blame for becomes a `Failed`. What the machine is to blame for raises MachineFault and ends the
+whole call: errors such as a full disk (see `faults`), a child that the system killed twice for its memory, an item
+that twice waited for the disk until its time was over.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ from typing import Any, Final, TypeVar
 from threadpoolctl import threadpool_limits
 
 from mediarank import fanout
-from mediarank.media.faults import words_of
-from mediarank.types import MediarankError
+from mediarank.media.faults import TOO_MUCH_MEMORY, machine_fault, require_memory, words_of
+from mediarank.types import MachineFault, MediarankError
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -41,11 +45,20 @@ _BATCH: Final = 16  # items handed over at a time at most: enough to hide the ha
 _PATIENCE: Final = 0.1  # seconds after which a child hands back what it has, before its batch is finished
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
+_WAITING: Final = 4
+"""An item may take this many times its limit on processor time, as seen on a clock: the machine may be busy."""
 
 
 @dataclass(frozen=True)
 class Failed:
     """In place of an outcome: why there is none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """In place of an outcome: the machine failed, so that none of the items can be judged."""
 
     reason: str
 
@@ -61,6 +74,8 @@ def guarded_map(
 
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
     item whose outcome was lost. What it raises becomes the reason. What decoders print is dropped.
+
+    timeout_seconds : processor time for one item, and a quarter of the time on the clock
     """
     outcomes: list[Any] = [None] * len(items)
     step = max(1, len(items) // _STEPS)
@@ -111,7 +126,9 @@ class _Pool:
         left = len(items)
         while left:
             for worker in workers:
-                if not worker.waiting and todo:
+                busy = any(other.waiting for other in workers)
+                # A suspect is tried when nothing else runs: what the others took can't be its fault.
+                if not worker.waiting and todo and not (busy and todo[0] in suspects):
                     self._give(worker, todo, suspects, items)
             for ready in wait([worker.connection for worker in workers if worker.waiting]):
                 worker = next(w for w in workers if w.connection is ready)
@@ -122,6 +139,8 @@ class _Pool:
                     workers.append(self._started())
                     self._await(workers[-1])
                 for position, outcome in answers:
+                    if isinstance(outcome, _Stop):
+                        raise MachineFault(outcome.reason)
                     worker.waiting.remove(position)
                     left -= 1
                     yield position, outcome
@@ -174,16 +193,32 @@ class _Pool:
         worker.connection.close()
         worker.process.close()
         culprit = worker.current.value if worker.current.value in worker.waiting else worker.waiting[0]
-        if code == -signal.SIGALRM:
+        answers: list[tuple[int, Any]] = []
+        if code == -signal.SIGPROF:
             answers = [(culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended."))]
         elif culprit in suspects:
-            answers = [(culprit, Failed(f"Decoding it crashed the decoder twice ({_cause(code)})."))]
+            answers = [(culprit, self._verdict(code))]
         else:
             suspects.add(culprit)
-            answers = []
         lost = [position for position, _ in answers]
-        todo.extendleft(position for position in reversed(worker.waiting) if position not in lost)
+        todo.extendleft(position for position in reversed(worker.waiting) if position not in (*lost, culprit))
+        if not answers:
+            todo.append(culprit)
         return answers
+
+    def _verdict(self, code: int) -> Failed | _Stop:
+        """Of an item that has killed two children, the second one while no other ran."""
+        if code == -signal.SIGKILL:
+            return _Stop(
+                "The system killed a decoding process twice, as it does when memory runs out: end other programs, or "
+                "lower manifest.limits.max_pixels in params.yaml, and run it again. No file was quarantined."
+            )
+        if code == -signal.SIGALRM:
+            return _Stop(
+                f"A file took {_WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
+                "disk or the network drive that it is on, and run it again. No file was quarantined."
+            )
+        return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
 
 
 def _cause(code: int) -> str:
@@ -200,7 +235,8 @@ def _serve(
 ) -> None:
     """The life of a child: answer each item of each batch, until the parent closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for number in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _be_quiet_and_modest(memory_bytes)
     _reuse_memory()
@@ -215,9 +251,14 @@ def _serve(
             answered = time.monotonic()
             for position, item in batch:
                 current.value = position
-                signal.setitimer(signal.ITIMER_REAL, timeout_seconds)
+                signal.setitimer(signal.ITIMER_PROF, timeout_seconds)
+                signal.setitimer(signal.ITIMER_REAL, _WAITING * timeout_seconds)
                 answers.append((position, _attempt(function, item)))
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                if isinstance(answers[-1][1], _Stop):
+                    _answer(connection, answers)
+                    return
                 if time.monotonic() > answered + _PATIENCE:
                     _answer(connection, answers)
                     answers, answered = [], time.monotonic()
@@ -227,11 +268,19 @@ def _serve(
 def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
     try:
         return function(item)
+    except MachineFault as error:
+        return _Stop(str(error))
     except MediarankError as error:
         return Failed(str(error))
     except MemoryError:
-        return Failed("Decoding it takes more memory than one file may use; it may be damaged.")
+        try:
+            require_memory()
+        except MachineFault as error:
+            return _Stop(str(error))
+        return Failed(TOO_MUCH_MEMORY)
     except Exception as error:  # a run of a million files does not end at the first surprise; its name is in the table
+        if fault := machine_fault(error):
+            return _Stop(str(fault))
         return Failed(f"{type(error).__name__}: {words_of(error)}")
 
 

@@ -1,9 +1,10 @@
-"""One image file to RGB pixels as they are meant to be seen.
+"""Decode one image file to RGB pixels as they are meant to be seen.
 
 OpenCV decodes what it decodes right, which is nearly everything; Pillow reads all but the plainest headers first and
 takes over where OpenCV is wrong: transparency (which OpenCV drops), CMYK (which it rounds down), the orientation of
-AVIF, and files that OpenCV refuses, for a second opinion and a better reason. Both see a buffer, not a file, because
-only then does OpenCV refuse a JPEG that is cut off instead of filling it up with grey.
+AVIF, HEIC (by pillow-heif), and files that OpenCV refuses, for a second opinion and a better reason. Both see a
+buffer, not a file, because only then does OpenCV refuse a JPEG that is cut off instead of filling it up with grey. Of a
+camera's RAW file the embedded preview is decoded.
 
 EXIF orientation is honoured, 16-bit values are scaled to 8, transparent parts become white, animations give their
 first frame and multi-page files their first page. Embedded colour profiles are not applied.
@@ -15,7 +16,8 @@ import io
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import IO, Final
 
@@ -27,8 +29,9 @@ from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 from mediarank.media.faults import faults_of_file
 from mediarank.media.jpeg import plain_jpeg_size
 from mediarank.media.limits import Limits
-from mediarank.media.sniff import HEAD_BYTES, image_format, stranger
-from mediarank.types import MediaError
+from mediarank.media.raw import raw_preview
+from mediarank.media.sniff import HEAD_BYTES, image_format, is_raw, not_media
+from mediarank.types import MediaError, OverLimit
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -63,11 +66,12 @@ class DecodedImage:
     pixels: Pixels
 
 
-def image_header(path: Path, limits: Limits) -> ImageHeader:
-    """Read and check the header of an image file, without its pixels."""
+@contextmanager
+def opened_image(path: Path, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
+    """The checked header of an image file and Pillow's image, whose pixels are not decoded yet."""
     limits.check_file(path)
-    with path.open("rb") as file, _opened(file, path, limits) as (header, _):
-        return header
+    with faults_of_file(), path.open("rb") as file, _opened(file, path, limits) as (header, image):
+        yield header, image
 
 
 def decode_image(path: Path, limits: Limits) -> Pixels:
@@ -83,6 +87,24 @@ def read_image(path: Path, limits: Limits) -> DecodedImage:
     limits.check_file(path)
     with faults_of_file():
         data = path.read_bytes()
+    if is_raw(path, data[:HEAD_BYTES]):
+        return _preview(path, limits)
+    return _read_bytes(data, path, limits)
+
+
+def _preview(path: Path, limits: Limits) -> DecodedImage:
+    """The preview inside a RAW file, turned as the camera was held."""
+    preview = raw_preview(path)
+    decoded = _read_bytes(preview.data, path, limits)
+    if not preview.quarter_turns:
+        return decoded
+    pixels = np.ascontiguousarray(np.rot90(decoded.pixels, preview.quarter_turns))
+    height, width = pixels.shape[:2]
+    # The mode says that the bytes are not what the pixels show, so that they are not used in their place.
+    return DecodedImage(replace(decoded.header, width=width, height=height, mode="turned"), decoded.data, pixels)
+
+
+def _read_bytes(data: bytes, path: Path, limits: Limits) -> DecodedImage:
     if data.startswith(_JPEG) and (image := _plain_jpeg(data, limits)):
         return image
     if data.startswith(_PNG):
@@ -113,7 +135,9 @@ def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[Image
     file.seek(0)
     name = image_format(head)
     if name is None:
-        raise MediaError(stranger(path, head))
+        raise MediaError(not_media(path, head))
+    if name == "HEIF":
+        _register_heif()
     with faults_of_file(), warnings.catch_warnings():
         # Pillow warns of pixels, which our own limit decides, and of odd EXIF blocks, which do no harm.
         warnings.simplefilter("ignore")
@@ -122,7 +146,7 @@ def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[Image
         except UnidentifiedImageError:
             raise MediaError(f"It starts like a {name} image, but its header can't be read; it is damaged.") from None
         except Image.DecompressionBombError:
-            raise MediaError(f"It declares more pixels than max_pixels allows ({limits.max_pixels:,}).") from None
+            raise OverLimit(f"It declares more pixels than max_pixels allows ({limits.max_pixels:,}).") from None
         limits.check_pixels(*image.size)
         orientation = _orientation(image)
         turned = orientation >= 5 and name != "TIFF"  # Pillow gives the size of a TIFF as it is shown
@@ -146,13 +170,24 @@ def _orientation(image: Image.Image) -> int:
     """EXIF's, where the header holds it; asking Pillow regardless would make it decode a PNG to look behind it."""
     if image.format != "TIFF" and not image.info.keys() & {"exif", "Raw profile type exif"}:
         return 1
-    value = image.getexif().get(ExifTags.Base.Orientation, 1)
+    try:
+        value = image.getexif().get(ExifTags.Base.Orientation, 1)
+    except Exception:  # a damaged EXIF block raises nearly anything, and does not harm the pixels
+        return 1
     return value if value in range(1, 9) else 1
 
 
+@cache
+def _register_heif() -> None:
+    """Teach Pillow to open HEIC; it turns pictures upright itself. Not at import: most collections have none."""
+    import pillow_heif
+
+    pillow_heif.register_heif_opener(thumbnails=False, decode_threads=1)
+
+
 def _opencv_is_right(header: ImageHeader) -> bool:
-    if header.format == "AVIF":
-        return False  # OpenCV overlooks its orientation
+    if header.format in ("AVIF", "HEIF"):
+        return False  # OpenCV ignores the orientation of AVIF, and decodes no HEIC
     if header.mode.startswith("I;16"):
         return True  # Pillow clips these instead of scaling them
     return header.mode in _OPAQUE_MODES and not header.transparent
@@ -169,7 +204,7 @@ def _by_pillow(image: Image.Image, header: ImageHeader) -> Pixels:
     if header.mode in _RANGELESS_MODES or header.mode.startswith("I;16"):
         raise MediaError(
             f"Its pixels (mode {header.mode}) have no range that a viewer could agree on, or are damaged; "
-            "save it with 8 or 16 bits a channel."
+            "save it with 8 or 16 bits per channel."
         )
     image = ImageOps.exif_transpose(image)
     if header.transparent:

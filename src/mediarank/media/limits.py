@@ -1,4 +1,4 @@
-"""How much one media file may ask of us. Declared sizes are checked before memory is taken for them."""
+"""Limits on what one media file may ask for. Declared sizes are checked before memory is taken for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from mediarank.types import MediaError
+from mediarank.media.faults import blame_machine
+from mediarank.types import MediaError, OverLimit
 
 
 @dataclass(frozen=True)
@@ -33,32 +34,33 @@ class Limits:
     timeout_seconds: Annotated[float, Field(gt=0)] = 300.0
 
     def check_file(self, path: Path) -> None:
-        """Refuse what is no file, is empty or is too large, without opening it (a pipe would block)."""
+        """Refuse what is not a file, is empty or is too large, without opening it (a pipe would block)."""
         try:
             status = path.stat()
         except OSError as error:
+            blame_machine(error)
             raise MediaError(f"The file can't be read ({error.strerror}).") from None
         if not stat.S_ISREG(status.st_mode):
             raise MediaError("This is not a regular file.")
         if not os.access(path, os.R_OK):
-            raise MediaError("The file can't be read; give yourself the permission to (chmod u+r).")
+            raise MediaError("The file can't be read; give yourself permission to read it (chmod u+r).")
         if status.st_size == 0:
             raise MediaError("The file is empty (0 bytes); copy it again from its source.")
         if status.st_size > self.max_bytes:
-            raise MediaError(f"The file has {status.st_size:,} bytes, more than max_bytes allows ({self.max_bytes:,}).")
+            raise OverLimit(f"The file has {status.st_size:,} bytes, more than max_bytes allows ({self.max_bytes:,}).")
 
     def check_pixels(self, width: int, height: int) -> None:
         if width <= 0 or height <= 0:
             raise MediaError(f"Its header declares {width} × {height} pixels; the file is damaged.")
         if width * height > self.max_pixels:
-            raise MediaError(
+            raise OverLimit(
                 f"Its header declares {width} × {height} pixels, more than max_pixels allows ({self.max_pixels:,})."
             )
 
     def check_seconds(self, seconds: float) -> None:
         if seconds > self.max_seconds:
-            raise MediaError(f"It lasts {seconds:,.0f} s, more than max_seconds allows ({self.max_seconds:,.0f} s).")
+            raise OverLimit(f"It lasts {seconds:,.0f} s, more than max_seconds allows ({self.max_seconds:,.0f} s).")
 
     def check_frames(self, frames: int) -> None:
         if frames > self.max_frames:
-            raise MediaError(f"It has over {self.max_frames:,} frames, which is all that max_frames allows.")
+            raise OverLimit(f"It has over {self.max_frames:,} frames, which is all that max_frames allows.")

@@ -1,15 +1,20 @@
-"""What a file is and how large, from its header alone. The content decides, never the extension."""
+"""Find out what a file is, how large, and when and where it was taken, from its header alone.
+
+The content decides what it is, not the extension; only RAW files that are TIFF files inside go by their names.
+"""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from mediarank.media.container import audio_stream, declared_seconds, open_container, video_stream
-from mediarank.media.image import image_header
+from mediarank.media.exif import NOTHING_TAKEN, Taken, taken_of_clip, taken_of_image
+from mediarank.media.image import opened_image, read_image
 from mediarank.media.limits import Limits
-from mediarank.media.sniff import image_format, read_head
-from mediarank.types import MediaError
+from mediarank.media.sniff import image_format, is_raw, read_head
+from mediarank.types import MediaError, UnsupportedMedia
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,7 @@ class Probe:
     seconds: float = 0.0
     fps: float = 0.0
     has_sound: bool = False
+    taken: Taken = NOTHING_TAKEN
 
 
 def probe(path: Path, limits: Limits) -> Probe:
@@ -33,9 +39,12 @@ def probe(path: Path, limits: Limits) -> Probe:
     Raises MediaError for what can't be used, with the reason.
     """
     limits.check_file(path)
-    if image_format(read_head(path)):
-        header = image_header(path, limits)
-        return Probe("image", header.width, header.height)
+    head = read_head(path)
+    if is_raw(path, head):
+        return _probe_raw(path, limits)
+    if image_format(head):
+        with opened_image(path, limits) as (header, image):
+            return Probe("image", header.width, header.height, taken=taken_of_image(image))
     with open_container(path, limits) as container:
         video, audio = video_stream(container), audio_stream(container)
         seconds = declared_seconds(container)
@@ -44,10 +53,20 @@ def probe(path: Path, limits: Limits) -> Probe:
             limits.check_pixels(video.width, video.height)
             limits.check_frames(video.frames)
             fps = float(video.average_rate or video.guessed_rate or 0)
-            return Probe("clip", video.width, video.height, seconds, fps, audio is not None)
+            taken = taken_of_clip(container.metadata)
+            return Probe("clip", video.width, video.height, seconds, fps, audio is not None, taken)
         if audio is not None:
             return Probe("sound", seconds=seconds, has_sound=True)
-    raise MediaError("It has neither pictures nor sound in a coding that is known here.")
+    raise UnsupportedMedia("It has neither pictures nor sound in a coding that can be decoded here; convert it.")
+
+
+def _probe_raw(path: Path, limits: Limits) -> Probe:
+    """Of a RAW file the size is that of its preview, as shown; EXIF is the file's own, where Pillow can read it."""
+    decoded = read_image(path, limits)
+    taken = NOTHING_TAKEN
+    with suppress(MediaError), opened_image(path, limits) as (_, image):
+        taken = taken_of_image(image)
+    return Probe("image", decoded.header.width, decoded.header.height, taken=taken)
 
 
 def kind_of(path: Path, limits: Limits | None = None) -> str:

@@ -17,7 +17,7 @@ from mediarank.media.container import (
     read_packets,
 )
 from mediarank.media.limits import Limits
-from mediarank.types import Floats, MediaError
+from mediarank.types import Floats, MediaError, UnsupportedMedia
 
 _SANE_RATES: Final = range(1000, 1_000_001)  # others are damage, and would make the resampler's filters huge
 
@@ -87,7 +87,7 @@ def decode_sound(path: Path, limits: Limits, sample_rate: int = 16000) -> Floats
     with open_container(path, limits) as container:
         stream = audio_stream(container)
         if stream is None:
-            raise MediaError("It has no sound in a coding that is known here.")
+            raise UnsupportedMedia("It has no sound in a coding that can be decoded here; convert it to WAV or FLAC.")
         limits.check_seconds(declared_seconds(container, stream))
         stream.codec_context.thread_count = 1
         damage = Damage()

@@ -6,6 +6,7 @@ samples always give the same bytes. A perceptual hash of each picture finds near
 
 from __future__ import annotations
 
+import hashlib
 import io
 import wave
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Final
 import cv2
 import numpy as np
 
+from mediarank.media.faults import blame_machine
 from mediarank.media.image import Pixels
 from mediarank.types import DataError, Floats, MediaError
 
@@ -49,9 +51,9 @@ def encode_picture(image: Pixels) -> bytes:
     return bytes(data)
 
 
-def read_picture(path: Path) -> Pixels:
-    """(H, W, 3) uint8 RGB of a working picture."""
-    data = _bytes_of(path)
+def read_picture(path: Path, sha256: str = "") -> Pixels:
+    """(H, W, 3) uint8 RGB of a working picture; its content is compared with `sha256` if that is given."""
+    data = _bytes_of(path, sha256)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB) if data else None
     if image is None:
         raise DataError(f"The working picture {path} is damaged; run dvc checkout, or dvc repro frames.")
@@ -70,10 +72,10 @@ def encode_sound(samples: Floats, sample_rate: int) -> bytes:
     return buffer.getvalue()
 
 
-def read_sound(path: Path) -> Floats:
-    """Float32 samples in [-1, 1) of a working sound."""
+def read_sound(path: Path, sha256: str = "") -> Floats:
+    """Float32 samples in [-1, 1) of a working sound; its content is compared with `sha256` if that is given."""
     try:
-        with wave.open(io.BytesIO(_bytes_of(path)), "rb") as file:
+        with wave.open(io.BytesIO(_bytes_of(path, sha256)), "rb") as file:
             if (file.getnchannels(), file.getsampwidth()) != (1, 2):
                 raise wave.Error("not 16-bit mono")
             coded = np.frombuffer(file.readframes(file.getnframes()), "<i2")
@@ -98,8 +100,12 @@ def phash(image: Pixels) -> str:
     return np.packbits(bits).tobytes().hex()
 
 
-def _bytes_of(path: Path) -> bytes:
+def _bytes_of(path: Path, sha256: str = "") -> bytes:
     try:
-        return path.read_bytes()
+        content = path.read_bytes()
     except OSError as error:
+        blame_machine(error)
         raise DataError(f"{path} can't be read ({error.strerror}); run dvc repro frames.") from None
+    if sha256 and hashlib.sha256(content).hexdigest() != sha256:
+        raise DataError(f"The working copy {path} is damaged: run bin/mediarank verify, or dvc repro frames.")
+    return content

@@ -1,6 +1,7 @@
-"""Concatenate features of several types, each value scaled to [0, 1] over the training items.
+"""Features of several types in one vector, each type scaled to [0, 1] by one factor (paper 004, section 4.2).
 
-This is the baseline of paper 004, section 4.2.
+"Each feature set separately" is scaled: one range per type. A range per column would make the rarest bins of a sparse
+histogram count as much as the fullest ones.
 """
 
 from __future__ import annotations
@@ -15,19 +16,21 @@ from mediarank.types import DataError, Floats
 
 @dataclass(frozen=True, eq=False)
 class UnitRange:
-    """low, span (d,) : of each column over the training items; a column that never varies becomes 0"""
+    """low, span (d,) : per column of the joint vector, equal within a type; a type that never varies becomes 0"""
 
     low: Floats
     span: Floats
 
     @classmethod
     def fit(cls, parts: Sequence[Floats]) -> UnitRange:
-        rows = np.concatenate(parts, axis=1)
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        return cls(low, np.where(high > low, high - low, np.inf).astype(rows.dtype))
+        """The ranges of training items. parts : (items, d_k) per feature type"""
+        widths = [part.shape[1] for part in parts]
+        lows, highs = ([float(edge(part)) for part in parts] for edge in (np.min, np.max))
+        spans = [high - low if high > low else np.inf for low, high in zip(lows, highs, strict=True)]
+        return cls(np.repeat(lows, widths).astype(np.float32), np.repeat(spans, widths).astype(np.float32))
 
     def transform(self, parts: Sequence[Floats]) -> Floats:
-        """Other items may fall outside [0, 1]; they are not clipped, since that would lose their order."""
+        """Other items may fall outside [0, 1]; they are not clipped, which would lose their order."""
         rows = np.concatenate(parts, axis=1)
         if rows.shape[1] != len(self.low):
             raise DataError(f"{len(self.low)} columns were scaled, but {rows.shape[1]} are given.")

@@ -16,7 +16,7 @@ from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
-from mediarank.types import DataError, Manifest
+from mediarank.types import CheckFailed, DataError, Manifest
 
 CACHE_BYTES = 20 * 1024**3
 
@@ -37,6 +37,16 @@ class Frames:
         rows = [("file", item, item, reason) for item, reason in self.failures.items()]
         return pd.concat([quarantine, pd.DataFrame(rows, columns=quarantine.columns)], ignore_index=True)
 
+    def require_few_failures(self, config: FramesConfig, items: int) -> None:
+        """Stop the run if so many items can't be decoded that the files are hardly to blame."""
+        if len(self.failures) > config.max_failed_share * items:
+            item, reason = next(iter(self.failures.items()))
+            raise CheckFailed(
+                f"{len(self.failures)} of {items} items can't be decoded, more than frames.max_failed_share allows "
+                f"({config.max_failed_share:.0%}), such as {item}: {reason} Read data/frames/quarantine.csv; replace "
+                "or remove these files, or raise frames.max_failed_share in params.yaml."
+            )
+
 
 def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
     """Write `frames/media` and its tables; returns a line that says how many there are."""
@@ -47,6 +57,7 @@ def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
     store.write_table(data / "frames/frames.parquet", made.frames)
     store.write_table(data / "frames/sounds.parquet", made.sounds)
     store.write_csv(data / "frames/quarantine.csv", made.added_to(quarantine))
+    made.require_few_failures(config, len(manifest.usable))
     return f"{len(made.frames)} pictures and {len(made.sounds)} sounds; {len(made.failures)} more in quarantine"
 
 

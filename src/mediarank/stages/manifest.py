@@ -1,7 +1,7 @@
-"""Stage `manifest`: what is in the collection, and what of it can be used.
+"""Stage `manifest`: list what is in the collection, and what can be used.
 
-Every file is fingerprinted and its header read; labels are joined to the items they speak of. What can't be used,
-a file or a label, goes to the quarantine table with its reason, and the run goes on.
+Every file is fingerprinted and its header read; labels are joined to the items that they are about. A file or label
+that can't be used goes to the quarantine table with its reason, and the run goes on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, ClassVar, Final
 
 import pandas as pd
@@ -20,13 +20,23 @@ import pandas as pd
 from mediarank import store
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
-from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, Labels
+from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, OF_QUARANTINED, OF_UNKNOWN, Labels
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
+from mediarank.media.sniff import RAW_EXTENSIONS
 from mediarank.teaching.journal import Journal
 from mediarank.teaching.merging import merge_read
-from mediarank.types import MANIFEST_COLUMNS, OK, QUARANTINED, DataError, Manifest, MediaError
+from mediarank.types import (
+    CAUSES,
+    MANIFEST_COLUMNS,
+    OK,
+    QUARANTINED,
+    TAKEN_COLUMNS,
+    DataError,
+    Manifest,
+    MediaError,
+)
 
 MISNAMED: Final = "Its name is not UTF-8 or holds a backslash or control character; rename it."
 QUARANTINE_COLUMNS: Final = ("what", "item_id", "source", "reason")
@@ -57,7 +67,7 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
     found = sorted(path.relative_to(media).as_posix() for path in media.rglob("*") if path.is_file())
     if not found:
         raise DataError(f"There is no file below {media}; check collection.source and collection.path in params.yaml.")
-    # No table can hold a name that is not UTF-8, so its file is told under an escaped one.
+    # No table can hold a name that is not UTF-8, so the file is listed under an escaped one.
     misnamed = [item for item in found if escaped(item) != item]
     items = sorted(set(found) - set(misnamed))
     inspect = partial(_inspect, media=media, limits=config.limits)
@@ -68,7 +78,8 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
         )
     ]
     rows += [_failed_row(item, MISNAMED) for item in sorted(set(map(escaped, misnamed)) - set(items))]
-    table = pd.DataFrame(rows, columns=list(MANIFEST_COLUMNS)).sort_values("item_id", ignore_index=True)
+    columns = [*MANIFEST_COLUMNS, "cause", *TAKEN_COLUMNS]
+    table = pd.DataFrame(rows, columns=columns).sort_values("item_id", ignore_index=True)
     manifest = Manifest(table.assign(group_id=_groups(table, labels["groups"])))
     kept, refused = reconcile(labels, manifest)
     files = manifest.quarantined.assign(what="file").rename(columns={"path": "source"})[list(QUARANTINE_COLUMNS)]
@@ -85,18 +96,38 @@ def with_journal(
 
 
 def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:
-    """The group of each item, called after its first item: identical files, and what the source says belongs together.
+    """The group of each item, called after its first item: items that must not be split between fitting and testing.
 
-    They must not be split between fitting and testing. An item that is said to be in two groups joins them.
+    Identical files are one group, and so are what the source says belongs together, a Live Photo (a picture and a clip
+    of one name) and a RAW file with its JPEG. An item that is said to be in two groups joins them.
     """
     items = table["item_id"].tolist()
     known = set(items)
     said = [(item, group) for item, group in zip(named["item"], named["group"], strict=True) if item in known]
-    # One row an item for its content, one for each group it is said to be in.
-    members = [*items, *(item for item, _ in said)]
-    alike = [("content", sha or item) for item, sha in zip(items, table["sha256"], strict=True)]
-    numbers = joined_groups(members, [*(" ".join(pair) for pair in alike), *(f"group {group}" for _, group in said)])
+    # One row per item for its content, one for its name, one for each group that it is said to be in.
+    members = [*items, *items, *(item for item, _ in said)]
+    content = [f"content {sha or item}" for item, sha in zip(items, table["sha256"], strict=True)]
+    shots = [f"shot {shot}" for shot in _shots(items, table["kind"].tolist())]
+    numbers = joined_groups(members, [*content, *shots, *(f"group {group}" for _, group in said)])
     return [members[number] for number in numbers[: len(items)]]
+
+
+def _shots(items: list[str], kinds: list[str]) -> list[str]:
+    """For each item the picture that was taken with the same press of the shutter, or itself.
+
+    That is what has the same folder and name without the ending: a picture and clips, a picture and RAW files.
+    """
+    parts: dict[str, list[tuple[str, str]]] = {}
+    for item, kind in zip(items, kinds, strict=True):
+        part = "raw" if PurePosixPath(item).suffix.lower() in RAW_EXTENSIONS else kind
+        parts.setdefault(str(PurePosixPath(item).with_suffix("")).casefold(), []).append((item, part))
+    shot_of = {}
+    for together in parts.values():
+        pictures = [item for item, part in together if part == "image"] or [i for i, part in together if part == "raw"]
+        for item, part in together:
+            joined = part in ("clip", "raw") and len(pictures) == 1
+            shot_of[item] = pictures[0] if joined else item
+    return [shot_of[item] for item in items]
 
 
 def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[str, str, str, str]]]:
@@ -123,24 +154,24 @@ def _refusals(name: str, table: pd.DataFrame, status: Mapping[str, str], classes
     if table.empty:
         return reasons
     keys = list(LABEL_KEYS[name])
-    told = (_in_one_order(table) if name == "pairs" else table)[list(LABEL_TABLES[name])]
-    distinct = told.drop_duplicates()
+    rows = (_in_one_order(table) if name == "pairs" else table)[list(LABEL_TABLES[name])]
+    distinct = rows.drop_duplicates()
     contradicted = distinct[distinct.duplicated(keys, keep=False)].set_index(keys).index
-    reasons[told.duplicated()] = "repeats an earlier row"
-    reasons[told.set_index(keys).index.isin(contradicted)] = f"contradicts another row of the same {' and '.join(keys)}"
+    reasons[rows.duplicated()] = "repeats an earlier row"
+    reasons[rows.set_index(keys).index.isin(contradicted)] = f"contradicts another row of the same {' and '.join(keys)}"
     if name == "pairs":
         reasons[table["first"] == table["second"]] = "compares an item with itself"
     for column in LABEL_ITEMS[name]:
         state = table[column].map(status)
         if name == "orderings":
             state = state.where(~table[column].isin(classes), OK)
-        reasons[state == QUARANTINED] = "speaks of a quarantined item"
-        reasons[state.isna()] = "speaks of an item that is not in the collection"
+        reasons[state == QUARANTINED] = OF_QUARANTINED
+        reasons[state.isna()] = OF_UNKNOWN
     return reasons
 
 
 def _in_one_order(pairs: pd.DataFrame) -> pd.DataFrame:
-    """The same pairs, each with the lesser name first, so that a > b meets b > a."""
+    """The same pairs, each with the lesser name first, so that a > b and b > a can be compared."""
     turned = pairs["first"] > pairs["second"]
     return pairs.assign(
         first=pairs["first"].where(~turned, pairs["second"]),
@@ -155,19 +186,21 @@ def _inspect(item: str, media: Path, limits: Limits) -> dict[str, Any]:
         seen = probe(path, limits)
     except MediaError as error:
         readable = os.access(path, os.R_OK)
-        return _failed_row(item, str(error), _sha256(path) if readable else "")
+        return _failed_row(item, str(error), _sha256(path) if readable else "", error.cause)
     return _row(item, seen, _sha256(path))
 
 
 def _row(item: str, seen: Probe, sha256: str) -> dict[str, Any]:
-    return {"item_id": item, "path": item, **asdict(seen), "sha256": sha256, "group_id": "", "status": OK, "reason": ""}
+    facts = asdict(seen)
+    found = {**facts.pop("taken"), **facts, "sha256": sha256}
+    return {"item_id": item, "path": item, **found, "group_id": "", "status": OK, "reason": "", "cause": ""}
 
 
-def _failed_row(item: str, reason: str, sha256: str = "") -> dict[str, Any]:
-    """Of a file that can't be read, only its name tells what it was meant to be."""
+def _failed_row(item: str, reason: str, sha256: str = "", cause: str = CAUSES[0]) -> dict[str, Any]:
+    """The row of a file that can't be read, whose kind only its name tells."""
     meant = str(mimetypes.guess_type(item)[0]).split("/")[0]
     unknown = Probe({"video": "clip", "audio": "sound"}.get(meant, "image"))
-    return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason}
+    return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason, "cause": cause}
 
 
 def _sha256(path: Path) -> str:

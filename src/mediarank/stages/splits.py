@@ -1,8 +1,8 @@
-"""Stage `splits`: which items fit, choose and test, decided before anything is fitted.
+"""Stage `splits`: which items are used to fit, to choose and to test, decided before anything is fitted.
 
-Items that belong together (a source's own groups, identical files, near-duplicates) are one group and never
-straddle a role or a fold. First folds: the source's own, or dealt out so that each sees every label. Then roles, by
-one of three protocols: shares, the source's split, or the folds in turn.
+Items that belong together (a source's own groups, identical files, near-duplicates) form one group and always have
+the same role and fold. First come folds: the source's own, or dealt out so that each has items of every label. Then
+roles, by one of three protocols: shares, the source's split, or the folds in turn.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from mediarank.types import ROLES, DataError, Doubles, Manifest, Roles, lot
 
 BASE, RANK, VALID, TEST = range(len(ROLES))
 ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])
-"""Which roles are dealt."""
+"""Which roles are dealt out."""
 FOLDS = 5
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What part of the groups each role gets; they sum to 1."""
+    """The share of the groups that each role gets; they sum to 1."""
 
     base: Share
     rank: Share
@@ -52,11 +52,11 @@ class Shares:
 
 @dataclass(frozen=True)
 class SplitsConfig:
-    """protocol : how roles are given
-        shares  items are dealt out
-        source  the roles that the source prescribes; a training part that it does not divide is dealt by the shares
-        folds   fold `test_fold` tests, the next one is `valid`, the others are dealt to base and rank by their shares
-    near_duplicate_bits : pictures whose perceptual hashes differ in so many bits or fewer are one group
+    """protocol : how roles are assigned
+        shares  items are dealt out by the shares of their kind
+        source  the source's own roles; a training part that it does not divide is dealt out by the shares
+        folds   fold `test_fold` tests, the next one is `valid`, the others are dealt out to base and rank
+    near_duplicate_bits : pictures whose perceptual hashes differ in at most this many bits are one group
     """
 
     protocol: Literal["shares", "source", "folds"] = "shares"
@@ -81,7 +81,7 @@ def run(config: SplitsConfig, data: Path) -> str:
 
 
 def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame) -> pd.DataFrame:
-    """Items that left a working copy, with their kind, group and the look of their first picture."""
+    """Items with a working copy: their kind, their group and the perceptual hash of their first picture."""
     table = manifest.usable[["item_id", "kind", "group_id"]]
     table = table[table["item_id"].isin({*frames["item_id"], *sounds["item_id"]})]
     looks = frames.drop_duplicates("item_id").set_index("item_id")["phash"]
@@ -89,12 +89,12 @@ def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame)
 
 
 def assign_roles(items: pd.DataFrame, labels: Labels, config: SplitsConfig) -> tuple[Roles, list[str]]:
-    """Roles and folds of the items, and warnings: what was moved, which labels are too rare to be everywhere.
+    """Roles and folds of the items, and warnings: what was moved, which labels are too rare for every role.
 
-    items : item_id, kind, group_id and phash (empty where there is no picture), one row an item
+    items : item_id, kind, group_id and phash (empty where there is no picture), one row per item
     """
     if items.empty:
-        raise DataError("There is no usable item to split; the quarantine table says why.")
+        raise DataError("There is no usable item to split. The quarantine table (mediarank quarantine) says why.")
     items = items.sort_values("item_id", ignore_index=True)
     dealer = _Dealer(items, merge_groups(items, config.near_duplicate_bits), _labels_of_items(labels), config)
     prescribed = labels["splits"].drop_duplicates("item").set_index("item").reindex(items["item_id"]).fillna("")
@@ -117,13 +117,13 @@ def assign_roles(items: pd.DataFrame, labels: Labels, config: SplitsConfig) -> t
 
 
 def merge_groups(items: pd.DataFrame, near_duplicate_bits: int) -> Numbers:
-    """For each item the row of the first one that is in its source group or looks the same."""
+    """For each item the row of the first item that is in its source group or looks the same."""
     return joined_groups(items["group_id"], near_duplicate_groups(items["phash"].tolist(), near_duplicate_bits))
 
 
 @dataclass
 class _Dealer:
-    """Deals items out by group, kind after kind, so that each part sees every label."""
+    """Deals items out by group, one kind after the other, so that each part has every label."""
 
     items: pd.DataFrame
     groups: Numbers
@@ -131,7 +131,7 @@ class _Dealer:
     config: SplitsConfig
 
     def deal_roles(self, rows: Numbers, allowed: Doubles) -> Numbers:
-        """Roles (as numbers) of the items in `rows`, in the shares of their kind, of the roles that are allowed."""
+        """Roles (as numbers) of the items in `rows`, among the allowed roles, by the shares of their kind."""
         return self._deal(rows, {k: s.as_array() * allowed for k, s in self._shares().items()}, "")
 
     def deal_folds(self, rows: Numbers, count: int) -> Numbers:
@@ -142,13 +142,13 @@ class _Dealer:
 
     def _deal(self, rows: Numbers, shares: Mapping[str, Doubles], what: str) -> Numbers:
         ids = self.items["item_id"].to_numpy()[rows]
-        # A group of mixed kinds (a clip and a still of it) counts as what its first item is.
+        # A group of mixed kinds (a clip and a still of it) has the kind of its first item.
         kinds = self.items["kind"].to_numpy()[self.groups[rows]]
         parts = np.zeros(len(rows), dtype=np.intp)
         for kind in np.unique(kinds):
             members = np.flatnonzero(kinds == kind)
             table = GroupTable.of(ids[members], self.groups[rows[members]], self.marks)
-            # A group is called after its first item, wherever it stands among the others.
+            # A group has the name of its first item, wherever that is among the others.
             names = self.items["item_id"].to_numpy()[np.unique(self.groups[rows[members]])]
             drawn = [lot(name, self.config.seed, what) for name in names]
             order = np.array(sorted(range(len(drawn)), key=drawn.__getitem__), dtype=np.intp)
@@ -160,7 +160,7 @@ class _Dealer:
 
 
 def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
-    """Every label of every item that a split should spread evenly, as one string each."""
+    """item -> its labels that a split should spread evenly, one string each."""
     pairs = [(item, f"class {name}") for item, name in labels["classes"].itertuples(index=False)]
     for table in ("concepts", "events"):
         relevant = labels[table][labels[table]["relevant"].astype(bool)]
@@ -172,7 +172,7 @@ def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
 
 
 def _folds(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
-    """Folds from 0 up: the source's in the order of their names, others dealt; and what had to move."""
+    """Folds from 0 up: the source's in the order of their names, the others dealt out; and what had to move."""
     names = sorted(set(prescribed.tolist()) - {""}, key=lambda name: (not name.isdecimal(), len(name), name))
     rows = np.flatnonzero(prescribed == "")
     folds = np.zeros(len(prescribed), dtype=np.intp)
@@ -188,15 +188,18 @@ def _folds(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, 
 
 
 def _source_roles(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
-    """The source's own roles and what had to move: a group that the source tears apart goes to the strictest role."""
-    silent = dealer.items.loc[prescribed == "", "item_id"]
-    if len(silent) == len(prescribed):
-        raise DataError("splits.protocol is `source`, but this source prescribes no split; use `shares` or `folds`.")
-    if len(silent):
-        raise DataError(f"The source's split says nothing of {len(silent)} items, such as {silent.iloc[0]}.")
-    strangers = sorted(set(prescribed.tolist()) - set(ROLES))
-    if strangers:
-        raise DataError(f"The source's split holds the role {strangers[0]!r}; known are {', '.join(ROLES)}.")
+    """The source's own roles and what had to move: a group in several roles gets the strictest of them."""
+    missing = dealer.items.loc[prescribed == "", "item_id"]
+    if len(missing) == len(prescribed):
+        raise DataError("splits.protocol is `source`, but this source has no split; use `shares` or `folds`.")
+    if len(missing):
+        raise DataError(
+            f"The source's split lacks {len(missing)} items, such as {missing.iloc[0]}. Add them to its splits.csv, or "
+            "set splits.protocol to `shares`."
+        )
+    unknown = sorted(set(prescribed.tolist()) - set(ROLES))
+    if unknown:
+        raise DataError(f"The source's split has the role {unknown[0]!r}; the known roles are {', '.join(ROLES)}.")
     said = np.array([ROLES.index(role) for role in prescribed], dtype=np.intp)
     roles = pd.Series(said).groupby(dealer.groups).transform("max").to_numpy(dtype=np.intp, copy=True)
     moved = _moved("role", roles != said, dealer)
@@ -211,10 +214,10 @@ def _fold_roles(dealer: _Dealer, folds: Numbers) -> Numbers:
     count, test = int(folds.max()) + 1, dealer.config.test_fold
     if count < 3:
         raise DataError(
-            f"splits.protocol is `folds`, which needs 3 folds or more to fit, choose and test; found {count}."
+            f"splits.protocol is `folds`, which needs at least 3 folds to fit, choose and test; found {count}."
         )
     if test >= count:
-        raise DataError(f"splits.test_fold is {test}, but there are the folds 0 to {count - 1}.")
+        raise DataError(f"splits.test_fold is {test}, but the folds are 0 to {count - 1}.")
     roles = np.full(len(folds), TEST, dtype=np.intp)
     roles[folds == (test + 1) % count] = VALID
     fitting = np.flatnonzero((folds != test) & (folds != (test + 1) % count))
@@ -225,15 +228,15 @@ def _fold_roles(dealer: _Dealer, folds: Numbers) -> Numbers:
 def _moved(what: str, changed: npt.NDArray[np.bool_], dealer: _Dealer) -> list[str]:
     if not changed.any():
         return []
-    such = dealer.items["item_id"].to_numpy()[changed][0]
+    example = dealer.items["item_id"].to_numpy()[changed][0]
     return [
-        f"{int(changed.sum())} items, such as {such}, got another {what} than the source prescribes: "
-        "they are duplicates or in one group with items there"
+        f"{int(changed.sum())} items, such as {example}, got another {what} than in the source's split: "
+        "they are duplicates of items there or in one group with them"
     ]
 
 
 def _warnings(roles: Roles, items: pd.DataFrame, marks: Mapping[str, Sequence[str]]) -> list[str]:
-    """Labels that are missing in a role, of the roles that items of their kind have at all."""
+    """Labels that are missing in a role, among the roles that items of their kind have."""
     table = roles.table.merge(items[["item_id", "kind"]], on="item_id")
     used = table.groupby("kind")["role"].agg(set).to_dict()
     where: dict[tuple[str, str], set[str]] = {}

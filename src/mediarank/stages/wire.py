@@ -92,6 +92,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
     """All stages in the order of the pipeline, as dvc.yaml holds them."""
     code = _Code.below(source)
     labels, roles = "data/manifest/labels", "data/splits/roles.parquet"
+    source_labels, statements = "data/manifest/source_labels", "data/manifest/statements.csv"
     manifest, quarantine = "data/manifest/manifest.parquet", "data/manifest/quarantine.csv"
     frames, sounds, copies = (f"data/frames/{name}" for name in ("frames.parquet", "sounds.parquet", "media"))
     passed = {check: f"data/{check}/passed" for check in ("check_manifest", "check_features")}
@@ -110,9 +111,9 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
         ),
         "manifest": _stage(
             "manifest",
-            ["data/raw/media", "data/raw/labels", *code.of("manifest")],
+            ["data/raw/media", "data/raw/labels", "labels/journal", *code.of("manifest")],
             ["manifest"],
-            [manifest, labels, quarantine],
+            [manifest, labels, source_labels, statements, quarantine],
         ),
         "check_manifest": _check("check_manifest", [manifest, labels, quarantine], code, ["check_manifest"]),
         "frames": _stage(
@@ -121,7 +122,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
             ["frames", "manifest.limits"],
             [frames, sounds, "data/frames/quarantine.csv", copies],
         ),
-        "splits": _stage("splits", [manifest, labels, frames, sounds, *code.of("splits")], ["splits"], [roles]),
+        "splits": _stage("splits", [manifest, source_labels, frames, sounds, *code.of("splits")], ["splits"], [roles]),
     }
     for name, module in wanted.features.items():
         family = source.joinpath(*module.split(".")[1:]).with_suffix(".py")

@@ -241,7 +241,7 @@ def test_one_relevant_constant_scores_and_one_kind_only() -> None:
     assert np.argmax(ImbalancedRankBoost(rounds=5).fit(X, [1, 0, 0]).predict(X)) == 0
     assert len(ImbalancedRankBoost().fit(np.full((4, 3), -1.0, dtype=np.float32), [1, 0, 0, 1]).plan_) == 0
     for y in ([0, 0, 0], [1, 1, 1]):
-        with pytest.raises(DataError, match="of both kinds"):
+        with pytest.raises(DataError, match="items are relevant"):
             ImbalancedRankBoost().fit(X, y)
 
 

@@ -85,7 +85,7 @@ def test_blended_it_learns_from_the_mean_of_both_guesses() -> None:
     marks = np.concatenate([y, target_y])
     plain = logistic(with_bias(np.concatenate([mean, prepared[2]])), marks, 3.0, 0.5)
     np.testing.assert_allclose(np.append(fitted.weights_, fitted.bias_), plain)
-    with pytest.raises(DataError, match="two scores"):
+    with pytest.raises(DataError, match="two columns"):
         BlendedLogOdds().fit(held_in, y, target, target_y)
 
 

@@ -57,7 +57,7 @@ def test_a_map_without_columns_is_a_kernel_of_zeros() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(DataError, match="one a kernel"):
+    with pytest.raises(DataError, match="one per kernel"):
         GramStack(np.ones((3, 3)))
     with pytest.raises(DataError, match="same items"):
         MapStack([np.ones((3, 2)), np.ones((4, 2))])

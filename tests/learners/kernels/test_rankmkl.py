@@ -210,7 +210,7 @@ def test_refusals() -> None:
         RankMKL(sigma=0.0).fit(grams(features), pairs)
     with pytest.raises(ConfigError, match="regularizer"):
         RankMKL(regularizer="l3").fit(grams(features), pairs)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="one a kernel"):
+    with pytest.raises(DataError, match="one per kernel"):
         RankMKL().fit(grams(features)[0], pairs)
     with pytest.raises(DataError, match="same items"):
         MapStack([np.ones((3, 2)), np.ones((4, 2))])

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import os
+import shutil
 import socket
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
 import pytest
 import toy_project
 
+from mediarank.ops.services import access, environment, processes
 from mediarank.ops.services import local as services
-from mediarank.ops.services import processes
-from mediarank.types import ConfigError
+from mediarank.types import ConfigError, MediarankError
 
 
 def free_port() -> int:
@@ -29,8 +35,9 @@ def free_port() -> int:
         return port
 
 
-def ask(address: str, body: Any = None) -> Any:
-    request = urllib.request.Request(address, method="GET" if body is None else "POST")  # noqa: S310 - loopback
+def ask(address: str, body: Any = None, headers: Mapping[str, str] = MappingProxyType({})) -> Any:
+    method = "GET" if body is None else "POST"
+    request = urllib.request.Request(address, method=method, headers=dict(headers))  # noqa: S310 - loopback
     if body is not None:
         request.data = json.dumps(body).encode()
         request.add_header("Content-Type", "application/json")
@@ -59,7 +66,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_PREFECT_PORT", str(free_port()))
     monkeypatch.setenv("MEDIARANK_MLFLOW_PORT", str(free_port()))
     # What other tests told this process must not reach the servers of this one.
-    for name in ("PREFECT_HOME", "PREFECT_API_URL"):
+    for name in ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -68,6 +75,71 @@ def project(tmp_path: Path, ports: None) -> Iterator[Path]:
     made = toy_project.with_flows(toy_project.make(tmp_path / "project"))
     yield made
     services.down(made, say=lambda _: None)
+
+
+def answer(address: str, method: str, headers: Mapping[str, str], body: bytes | None = None) -> tuple[int, Any, bytes]:
+    host, port = address.removeprefix("http://").split("/", 1)[0].split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    path = "/" + address.removeprefix("http://").split("/", 1)[1]
+    connection.request(method, path, body, dict(headers))
+    found = connection.getresponse()
+    content = found.read()
+    connection.close()
+    return found.status, found.headers, content
+
+
+PREFECT_READS = ("/api/deployments/filter", "/api/flow_runs/filter", "/api/variables/filter", "/api/admin/settings")
+MLFLOW_READS = ("/api/2.0/mlflow/experiments/search?max_results=5", "/ajax-api/2.0/mlflow/runs/search")
+
+
+def refused_elsewhere(addresses: Mapping[str, str], entry: Mapping[str, str]) -> None:
+    """From another page, by another name, or without the password: nothing changes and nothing can be read."""
+    prefect, mlflow = addresses["prefect"], addresses["mlflow"]
+    evil = "http://evil.example"
+    own = {"prefect": prefect.removeprefix("http://"), "mlflow": mlflow.removeprefix("http://")}
+    json_body = {"Content-Type": "application/json"}
+    variable = json.dumps({"name": "evil", "value": "1"}).encode()
+    experiment = json.dumps({"name": "evil"}).encode()
+
+    # A preflight from another page is not granted, and neither is the request that it announces.
+    ask_first = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+    for address in (f"{prefect}/api/variables/", f"{mlflow}/api/2.0/mlflow/experiments/create"):
+        status, headers, _ = answer(address, "OPTIONS", {"Origin": evil, **ask_first})
+        assert headers.get("access-control-allow-origin") in (None, ""), (address, status)
+    for headers in (
+        {"Origin": evil},
+        {"Origin": evil, **entry},
+        {"Origin": "null", **entry},
+        {"Host": "evil.example", **entry},
+        {"Host": f"evil.example:{own['prefect'].split(':')[1]}", **entry},
+        {},
+        {"Authorization": "Basic bWVkaWFyYW5rOg=="},
+    ):
+        for content_type in ("application/json", "text/plain"):
+            status, _, _ = answer(
+                f"{prefect}/api/variables/", "POST", {**headers, "Content-Type": content_type}, variable
+            )
+            assert status in (401, 403), headers
+        for path in PREFECT_READS:
+            method = "GET" if path.endswith("settings") else "POST"
+            status, found, content = answer(f"{prefect}{path}", method, {**headers, **json_body}, b"{}")
+            assert status in (401, 403), (path, headers)
+            assert b"nightly" not in content
+            assert "access-control-allow-origin" not in found
+    names = [v["name"] for v in ask(f"{prefect}/api/variables/filter", {}, entry)]
+    assert "evil" not in names
+
+    for headers in ({"Origin": evil}, {"Origin": "null"}, {"Host": "evil.example"}, {"Host": "evil.example:5000"}):
+        status, _, _ = answer(
+            f"{mlflow}/api/2.0/mlflow/experiments/create", "POST", {**headers, **json_body}, experiment
+        )
+        assert status == 403, headers
+        for path in MLFLOW_READS:
+            status, found, content = answer(f"{mlflow}{path}", "GET", headers)
+            assert "access-control-allow-origin" not in found, "a browser gives the page nothing"
+            assert "Host" not in headers or status == 403
+    found = ask(f"{mlflow}/api/2.0/mlflow/experiments/search", {"max_results": 5})
+    assert "evil" not in [e["name"] for e in found["experiments"]]
 
 
 @pytest.mark.slow
@@ -80,13 +152,15 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert all(address in "\n".join(said) for address in addresses.values())
     api = processes.prefect_api(project)
     assert api == f"{addresses['prefect']}/api"
+    entry = access.authorization(access.prefect_access(project))
+    refused_elsewhere(addresses, entry)
 
     # MLflow answers, on a database that is whole.
     found = ask(f"{addresses['mlflow']}/api/2.0/mlflow/experiments/search", {"max_results": 5})
     assert [experiment["name"] for experiment in found["experiments"]] == ["Default"]
 
     # All that prefect.yaml declares is there, and the nights are planned.
-    found = {d["name"]: d for d in ask(f"{api}/deployments/filter", {})}
+    found = {d["name"]: d for d in ask(f"{api}/deployments/filter", {}, entry)}
     assert set(found) == {"nightly", "ingest", "promote", "rollback"}
     assert all(d["status"] == "READY" for d in found.values())
     assert [bool(found[name]["schedules"]) for name in ("nightly", "ingest", "promote", "rollback")] == [True] + 3 * [
@@ -96,7 +170,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert deployment["schedules"][0]["schedule"]["cron"] == "0 2 * * *"
     assert deployment["schedules"][0]["active"]
     planned = wait_for(
-        lambda: ask(f"{api}/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}})
+        lambda: ask(f"{api}/flow_runs/filter", {"flow_runs": {"state": {"type": {"any_": ["SCHEDULED"]}}}}, entry)
     )
     assert {night["deployment_id"] for night in planned} == {deployment["id"]}
     assert all(night["expected_start_time"][11:16] == "02:00" or night["auto_scheduled"] for night in planned)
@@ -104,11 +178,11 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     # A run asked for through the API completes, and its stages are seen.
     def start() -> str:
         plain = {"parameters": {"track": False, "promote": False}}
-        made = ask(f"{api}/deployments/{deployment['id']}/create_flow_run", plain)
+        made = ask(f"{api}/deployments/{deployment['id']}/create_flow_run", plain, entry)
         return str(made["id"])
 
     def state(run: str) -> dict[str, Any]:
-        found: dict[str, Any] = ask(f"{api}/flow_runs/{run}")["state"]
+        found: dict[str, Any] = ask(f"{api}/flow_runs/{run}", headers=entry)["state"]
         return found
 
     run = start()
@@ -118,7 +192,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
         lambda: (
             {
                 task["name"]: task["state_name"]
-                for task in ask(f"{api}/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}})
+                for task in ask(f"{api}/task_runs/filter", {"flow_runs": {"id": {"any_": [run]}}}, entry)
             }
             == dict.fromkeys(toy_project.STAGES, "Completed")
         )
@@ -130,7 +204,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     run = start()
     wait_for((project / "pids").exists)
     stage, grandchild = map(int, (project / "pids").read_text().split())
-    ask(f"{api}/flow_runs/{run}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}})
+    ask(f"{api}/flow_runs/{run}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}}, entry)
     wait_for(lambda: state(run)["type"] == "CANCELLED")
     wait_for(lambda: toy_project.gone(stage) and toy_project.gone(grandchild), seconds=30)
 
@@ -146,7 +220,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
 
     # What happened was told.
     def told() -> list[str]:
-        answer = ask(f"{api}/events/filter", {"filter": {"event": {"prefix": ["mediarank."]}}, "limit": 50})
+        answer = ask(f"{api}/events/filter", {"filter": {"event": {"prefix": ["mediarank."]}}, "limit": 50}, entry)
         return sorted(event["event"] for event in answer["events"])
 
     wait_for(lambda: told() == ["mediarank.run.finished", "mediarank.run.finished"])
@@ -181,6 +255,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert processes.prefect_api(project) == ""
     services.down(project, said.append)
     assert said[-1] == "Nothing was running."
+    assert not list(Path(tempfile.gettempdir()).glob("runner_storage/*")) or os.environ.get("TMPDIR"), "all is below"
 
 
 def test_a_port_that_is_taken_is_named_with_its_variable(
@@ -191,9 +266,45 @@ def test_a_port_that_is_taken_is_named_with_its_variable(
         holder.listen()
         port = holder.getsockname()[1]
         monkeypatch.setenv("MEDIARANK_PREFECT_PORT", str(port))
-        with pytest.raises(services.ServiceError, match=f"Port {port} is taken.*MEDIARANK_PREFECT_PORT={port + 1}"):
+        named = f"Port {port} is taken by process {os.getpid()}.*MEDIARANK_PREFECT_PORT="
+        with pytest.raises(services.ServiceError, match=named):
             services.up(tmp_path, say=lambda _: None)
     assert processes.read_records(tmp_path) == {}
+
+
+def test_the_password_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    first = access.prefect_access(tmp_path)
+    assert access.prefect_access(tmp_path) == first
+    assert access.prefect_access(tmp_path / "other") != first, "one per project"
+    assert stat.S_IMODE(access.access_file(tmp_path).stat().st_mode) == 0o600
+    assert len(first) > 30
+    access.access_file(tmp_path).chmod(0o644)
+    with pytest.raises(MediarankError, match="can be read by other users"):
+        access.prefect_access(tmp_path)
+
+
+def test_a_server_elsewhere_is_not_given_our_password(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFECT_API_AUTH_STRING", raising=False)
+    monkeypatch.setenv("PREFECT_API_URL", "https://prefect.example/api")
+    assert "PREFECT_API_AUTH_STRING" not in environment.quiet_environment(tmp_path)
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:4200/api")
+    assert environment.quiet_environment(tmp_path)["PREFECT_API_AUTH_STRING"] == access.prefect_access(tmp_path)
+
+
+def test_temporary_files_are_below_the_project_unless_its_path_is_too_long_for_sockets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        assert environment.temporary_folder(short) == short / ".mediarank/tmp"
+        monkeypatch.setattr(tempfile, "tempdir", str(short))
+        deep = tmp_path / ("d" * 80)
+        folder = environment.temporary_folder(deep)
+        assert folder.parent == short
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        assert folder != environment.temporary_folder(tmp_path / ("e" * 80)), "one per project"
+    finally:
+        shutil.rmtree(short)
 
 
 @pytest.mark.parametrize("text", ["eighty", "0", "70000", "-1"])

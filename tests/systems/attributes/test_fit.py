@@ -49,7 +49,9 @@ def test_it_learns_each_attribute_from_the_feature_that_shows_it() -> None:
 def test_every_method_scores_every_test_item() -> None:
     inputs = collection()
     fitted = fit(inputs, CONFIG)
-    methods = ("rankmkl", "equal_weights", "only_shape", "only_colour", "concatenation")
+    methods = (
+        "rankmkl", "equal_weights", "only_shape", "only_colour", "concatenation", "posterior", "posterior_mkl",
+    )  # fmt: skip
     assert fitted.model.methods == tuple(fitted.scores) == methods
     for matrix in fitted.scores.values():
         assert matrix.names == ("green", "open")
@@ -59,6 +61,8 @@ def test_every_method_scores_every_test_item() -> None:
     )["accuracy"]
     assert by_attribute["rankmkl"].mean() > 0.9
     assert by_attribute["concatenation"].mean() > 0.8
+    assert by_attribute["posterior"].mean() > 0.9
+    assert by_attribute["posterior_mkl"].mean() > 0.9
     assert by_attribute["only_colour", "open"] < 0.75 < by_attribute["only_shape", "open"]
     assert by_attribute["only_shape", "green"] < by_attribute["only_colour", "green"]
 
@@ -67,6 +71,8 @@ def test_methods_can_be_chosen_and_come_in_the_order_of_the_settings() -> None:
     inputs = collection()
     model = fit_model(inputs, training(inputs), replace(CONFIG, methods=("each_kernel", "equal_weights")))
     assert model.methods == ("only_shape", "only_colour", "equal_weights")
+    average = fit_model(inputs, training(inputs), replace(CONFIG, methods=("posterior_mkl",)))
+    assert average.methods == ("posterior_mkl", "posterior", "rankmkl"), "it brings its parts"
 
 
 def test_the_served_method_validated_best_or_is_pinned() -> None:
@@ -123,7 +129,7 @@ def test_landmarks_replace_anchors_where_there_are_too_many_items() -> None:
     near = fit_model(inputs, items, replace(CONFIG, exact_up_to=50, landmarks=40))
     assert len(near.to_arrays()[0]["anchors_0"]) == 40 < len(exact.to_arrays()[0]["anchors_0"])
     assert near.methods == exact.methods
-    for method in ("rankmkl", "equal_weights", "concatenation"):
+    for method in ("rankmkl", "equal_weights", "concatenation", "posterior", "posterior_mkl"):
         first, second = (
             accuracy(inputs, asked, "open", model.rank(inputs.features, asked, ["open"], method)[:, 0])
             for model in (exact, near)
@@ -173,6 +179,16 @@ def test_compared_pairs_are_enough_and_equal_ones_are_measured() -> None:
     measured = measure(fitted.scores, labels, EvaluationConfig(resamples=20))
     assert measured.metrics["rankmkl"]["accuracy"] > 0.9
     assert measured.metrics["rankmkl"]["equal_separation"] > 0.8
+
+
+def test_posteriors_are_left_out_where_classes_have_no_strengths() -> None:
+    inputs = collection()
+    ids = inputs.features["shape"].ids.tolist()
+    pairs = pd.DataFrame([("open", a, b, ">") for a, b in zip(ids[::4], ids[3::4], strict=True)],
+                         columns=["attribute", "first", "second", "relation"])  # fmt: skip
+    labels = Labels({"classes": inputs.labels["classes"], "pairs": pairs})
+    config = replace(CONFIG, methods=("posterior", "posterior_mkl", "equal_weights"))
+    assert fit(Inputs(inputs.features, labels, inputs.roles), config).model.methods == ("equal_weights", "rankmkl")
 
 
 def test_what_can_not_be_learned_is_said() -> None:

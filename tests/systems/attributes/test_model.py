@@ -49,10 +49,14 @@ def made() -> tuple[dict[str, Any], dict[str, Any]]:
         "concatenation.direction_shape": np.array([[1.0, 0.0], [0.0, 1.0]]),
         "concatenation.direction_colour": np.array([[2.0, 0.0]]),
         "concatenation.offset": np.array([0.5, 0.0]),
+        "posterior.coefficients_0": np.float32([[1, 0]]),
+        "posterior.shares": np.array([0.5, 0.5]),
+        "posterior.strengths": np.array([[4.0, 1.0], [2.0, 1.0]]),
+        "posterior_mkl.units": np.array([[2.0, 1.0], [10.0, 3.0]]),
     }
     facts = {
-        "methods": ["rankmkl", "only_shape", "concatenation"],
-        "validation": {"rankmkl": 0.9, "only_shape": 0.8, "concatenation": 0.7},
+        "methods": ["rankmkl", "only_shape", "concatenation", "posterior", "posterior_mkl"],
+        "validation": {"rankmkl": 0.9, "only_shape": 0.8, "concatenation": 0.7, "posterior": 0.6, "posterior_mkl": 0.5},
         "served": "rankmkl",
         "names": ["open", "green"],
         "features": ["shape", "colour"],
@@ -60,7 +64,13 @@ def made() -> tuple[dict[str, Any], dict[str, Any]]:
             {"feature": "shape", "kernel": "linear", "gamma": None, "scale": 1.0},
             {"feature": "colour", "kernel": "linear", "gamma": None, "scale": 2.0},
         ],
-        "uses": {"rankmkl": [0, 1], "only_shape": [0]},
+        "settings": {
+            "rankmkl": {"kind": "kernels", "kernels": [0, 1]},
+            "only_shape": {"kind": "kernels", "kernels": [0]},
+            "concatenation": {"kind": "linear", "kernels": []},
+            "posterior": {"kind": "posterior", "kernels": [0], "temperature": 0.5, "classes": ["sea", "room"]},
+            "posterior_mkl": {"kind": "average", "kernels": [], "of": ["posterior", "rankmkl"]},
+        },
     }
     return arrays, facts
 
@@ -72,6 +82,12 @@ def test_known_scores_found_by_id() -> None:
     np.testing.assert_allclose(model.rank(FEATURES, ["b"], ["green", "open"]), [[6, 52]])
     np.testing.assert_allclose(model.rank(FEATURES, ["a", "b"], method="only_shape"), [[1, 1], [2, 2]])
     np.testing.assert_allclose(model.rank(FEATURES, ["a", "b"], method="concatenation"), [[9.5, 9], [12.5, 9]])
+    # sea scores shape_x + ½, room ½, at half the temperature: e² : 1 and e⁴ : 1
+    sea = np.exp([2, 4]) / (np.exp([2, 4]) + 1)
+    np.testing.assert_allclose(model.rank(FEATURES, ["a", "b"], ["open"], "posterior")[:, 0], 2 + 2 * sea)
+    np.testing.assert_allclose(
+        model.rank(FEATURES, ["a", "b"], ["open"], "posterior_mkl")[:, 0], (2 + 2 * sea) / 2 + np.array([4.1, 5.2])
+    )
     assert model.rank(FEATURES, []).shape == (0, 2)
     assert model.rank(FEATURES, ["a"]).dtype == np.float64
     assert model.ask(FEATURES, ["a", "b"], "green").scores.tolist() == [3, 6]

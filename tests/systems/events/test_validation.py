@@ -17,7 +17,7 @@ def made(clips: int = 60, seed: int = 0, valid: int = 20) -> tuple[Judged, Truth
         return np.stack([good, rng.uniform(0, 1, count)], axis=1)[:, None], shown[:, None]
 
     (base, base_y), (rank, rank_y), (held, held_y) = role(clips), role(clips), role(valid)
-    return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(clips))
+    return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(2 * clips))
 
 
 def test_a_method_that_learns_whom_to_trust_is_ahead_and_noise_is_last() -> None:
@@ -36,19 +36,33 @@ def test_a_fold_is_not_learned_from() -> None:
     shown = rng.permutation(np.arange(40) % 4 == 0)[:, None]
     noise = rng.uniform(0, 1, (40, 1, 12))
     blind = Judged(noise, noise, noise, noise[:0])
-    chance = Truth(shown, shown, shown[:0], np.repeat(np.arange(20), 2))
+    chance = Truth(shown, shown, shown[:0], np.arange(80))
     figures = validate({"frozen": blind}, {"meta_only": "frozen"}, (), "frozen", chance, seed=7)
     assert figures["meta_only"] < 0.75
     assert np.isfinite(validate({"frozen": judged}, USES, (), "frozen", truth, seed=7)["log_odds"])
 
 
-def test_a_single_positive_is_judged_on_valid_and_none_at_all_gives_zero() -> None:
+def test_a_fold_keeps_groups_together() -> None:
+    """Two copies of every clip, one in each role, can't be on both sides."""
+    _, truth = made(clips=24, valid=0)
+    rng = np.random.default_rng(3)
+    noise = rng.uniform(0, 1, (24, 1, 16))
+    copies = Judged(noise, noise, noise, noise[:0])
+    pairs = np.concatenate([np.arange(24), np.arange(24)])
+    uses = {"out_of_fold": "frozen"}
+    labels = (truth.rank, truth.rank, truth.valid)
+    together = validate({"frozen": copies}, uses, (), "frozen", Truth(*labels, pairs), 7)
+    apart = validate({"frozen": copies}, uses, (), "frozen", Truth(*labels, np.arange(48)), 7)
+    assert together["out_of_fold"] < apart["out_of_fold"]
+
+
+def test_a_rare_event_is_judged_and_none_at_all_gives_zero() -> None:
     judged, truth = made()
     lone = np.zeros_like(truth.rank)
     lone[3] = True
     figures = validate(
         {"frozen": judged}, USES, ("good",), "frozen", Truth(truth.base, lone, truth.valid, truth.groups), 7
     )
-    assert figures["good"] == 1
-    nothing = Truth(truth.base, np.zeros_like(truth.rank), np.zeros_like(truth.valid), truth.groups)
+    assert 0.5 < figures["good"] <= 1
+    nothing = Truth(*(np.zeros_like(marks) for marks in (truth.base, truth.rank, truth.valid)), truth.groups)
     assert set(validate({"frozen": judged}, USES, ("good",), "frozen", nothing, 7).values()) == {0.0}

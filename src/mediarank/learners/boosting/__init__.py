@@ -1,1 +1,1 @@
-"""Boosted rankers and cascades: models asked one after another (papers 000 and 001)."""
+"""Boosted rankers and cascades: models evaluated one after another (papers 000 and 001)."""

@@ -1,11 +1,11 @@
-"""Cascades: rank with one model, keep the better half, ask the next model only about those, and so on.
+"""Cascades: rank with one model, keep the better half, evaluate the next model on those only, and so on.
 
-The idea of Imbalanced RankBoost with two things changed: how many examples survive is a schedule instead of a term
-of the loss, and survivors always rank above the pruned (`Plan.layered`). `BoostedCascade` (CA) adds one shrunken exact
-step a round. `StackedCascade` (ST) takes models in the order of that boosting and fits all weights anew at every
-stage, on the survivors. `ForwardCascade` chooses the next model by what is left to explain after the last fit, and
-fits on everyone. Thresholds are learned scores, not shares of whatever collection is ranked: an item's score does
-not depend on the company it keeps.
+The idea of Imbalanced RankBoost with two changes: how many examples survive follows a schedule instead of a term of
+the loss, and survivors always rank above pruned items (`Plan.layered`). `BoostedCascade` (CA) adds one shrunken exact
+step per round. `StackedCascade` (ST) takes models in the order of that boosting and refits all weights at every stage,
+on the survivors. `ForwardCascade` chooses the model along which the loss after the last fit falls most, and fits on all
+examples. Thresholds are learned scores, not shares of the collection that is ranked, so the score of an item does not
+depend on the other items.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Schedule:
 
 
 def survivors(scores: Doubles, active: Positions, count: int) -> tuple[Positions, float]:
-    """The `count` best of `active` and whoever ties with the last of them, and the threshold that keeps them.
+    """The `count` best of `active`, with ties of the last one, and the threshold that keeps them.
 
     The threshold lies half-way to the best of the others, so that rounding can't push an example over it.
     """
@@ -54,9 +54,9 @@ def survivors(scores: Doubles, active: Positions, count: int) -> tuple[Positions
 class BoostedCascade:
     """RankBoost over a shrinking set of survivors (CA).
 
-    rounds : at most so many
+    rounds : at most
     keep, floor : see Schedule
-    shrinkage : part of the exact step that is taken; models that would count negatively are passed over
+    shrinkage : part of the exact step that is taken; models with a negative weight are skipped
     cost_weight : μ; a model's price, relative to the mean, times μ is taken off its rate
     """
 
@@ -69,7 +69,7 @@ class BoostedCascade:
     plan_: Plan = field(init=False, repr=False)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, costs: Costs | None = None) -> BoostedCascade:
-        """X : (n, models) scores in [−1, 1]; y : (n,) which items are relevant; costs : of asking a model"""
+        """X : (n, models) scores in [−1, 1]; y : (n,) which items are relevant; costs : of evaluating a model"""
         scores, relevant = require_scores(X, y)
         costs = relative_costs(costs, scores.shape[1])
         prices = costs.prices()
@@ -103,9 +103,9 @@ class BoostedCascade:
 
 @dataclass
 class StackedCascade:
-    """The models of `BoostedCascade` in its order, with all weights fitted anew to the survivors of a stage (ST).
+    """The models of `BoostedCascade` in its order, with all weights refitted to the survivors of each stage (ST).
 
-    stages : at most so many models
+    stages : number of models, at most
     strength : C of the ridge logistic regression
     """
 
@@ -140,11 +140,11 @@ class StackedCascade:
 class ForwardCascade:
     """Forward selection with a shrinking set of survivors.
 
-    At each stage the next model is the one along which the logistic loss of the survivors falls most steeply, its
-    scores brought to one spread; then all weights are fitted anew to all examples, pruned ones too, because examples
-    are too few to spare any. Every model is taken once.
+    At each stage the next model is the one along which the logistic loss of the survivors falls most steeply, with
+    scores scaled to equal spread; then all weights are refitted to all examples, including pruned ones, because
+    examples are few. Every model is used once.
 
-    stages, keep, floor : at most so many models; see Schedule
+    stages, keep, floor : number of models, at most; see Schedule
     strength : C of the ridge logistic regression
     cost_weight : μ; the slope is divided by `1 + μ · price`, prices relative to their mean
     """
@@ -162,8 +162,8 @@ class ForwardCascade:
         prices = costs.prices()
         schedule = Schedule(self.keep, self.floor)
         stack = _Stack(scores, relevant, self.strength)
-        everyone: Positions = np.arange(len(scores))
-        active = everyone
+        all_examples: Positions = np.arange(len(scores))
+        active = all_examples
         left = np.ones(scores.shape[1], dtype=np.bool_)
         for t in range(min(self.stages, scores.shape[1])):
             active, threshold = survivors(stack.f, active, schedule.count(t, len(scores)))
@@ -175,7 +175,7 @@ class ForwardCascade:
                 break
             left[model] = False
             costs.pay(prices, model)
-            stack.add(model, threshold, fitted_on=everyone, applied_to=active)
+            stack.add(model, threshold, fitted_on=all_examples, applied_to=active)
         self.plan_ = stack.plan()
         return self
 
@@ -191,13 +191,13 @@ def _slopes(scores: Floats, relevant: Labels, f: Doubles) -> Doubles:
     """How steeply the class-balanced logistic loss falls along each model, for scores of one spread."""
     residual = balanced_weights(relevant) * (relevant - expit(f)) / len(f)
     centred = scores - scores.mean(axis=0)
-    # A spread of 0.05 of the range [−1, 1] is added: dividing by less would favour models that hardly tell items apart.
+    # A spread of 0.05 of the range [−1, 1] is added: dividing by less would favour models with nearly constant scores.
     return np.asarray(residual @ centred / (centred.std(axis=0) + 0.1))
 
 
 @dataclass
 class _Stack:
-    """A plan in the making whose stages refit the weights of all models so far."""
+    """A plan under construction; each stage refits the weights of all models so far."""
 
     scores: Floats
     relevant: Labels

@@ -1,6 +1,6 @@
 """Choosing between settings of a ranker by cross-validation on the role that rankers are fitted on.
 
-One setting is chosen for all concepts together: a single rare concept has too few positives to tell settings apart.
+One setting is chosen for all concepts together: a single rare concept has too few positives to compare settings.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def final_precision(plan: Plan, examples: Examples) -> float:
 
 
 def early_precision(plan: Plan, examples: Examples, budgets: Sequence[float] = (1, 2, 4, 8)) -> float:
-    """Mean average precision of the rankings that these budgets pay for, in mean prices of a model an item.
+    """Mean average precision of the rankings that these budgets pay for.
 
-    Where all models cost the same a budget is a number of evaluations an item; what comes before the first step is
-    worth nothing.
+    budgets : per item, in mean prices of a model; where all models cost the same, a number of evaluations per item.
+        Before the first step the precision counts as 0.
     """
     costs = relative_costs(examples.costs, examples.scores.shape[1])
     prices = costs.prices()
@@ -93,7 +93,7 @@ def choose(
     folds: int = 3,
     seed: int = 7,
 ) -> tuple[Name, dict[Name, float]]:
-    """The candidate of the highest mean over concepts, the first among equals, and the means of all."""
+    """The candidate with the highest mean over concepts, of equals the first, and the means of all."""
     if not candidates:
         raise DataError("There is nothing to choose from: give at least one candidate.")
     of_concept = partial(_held_out_each, list(candidates.values()), worth, folds, seed)

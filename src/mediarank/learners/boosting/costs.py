@@ -1,7 +1,7 @@
-"""What it costs to ask a model, for learners that choose with an eye to it (the future work of paper 000).
+"""What it costs to evaluate a model, for learners that take costs into account (the future work of paper 000).
 
-A model's price for an item is its own scoring, and the extraction of its feature unless another model has paid for
-that. Survivors of a round took part in all rounds before, so whatever was paid once is free for them.
+The price of a model for an item is its scoring plus the extraction of its feature, unless an earlier model needed the
+same feature. Survivors of a round took part in all rounds before, so for them everything computed before is free.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Costs:
     def __post_init__(self) -> None:
         for values in (self.own, self.shared):
             if values.ndim != 1 or not (np.isfinite(values) & (values >= 0)).all():
-                raise DataError("Costs must be finite numbers from 0 up, one a model and one a feature.")
+                raise DataError("Costs must be finite and not negative, one per model and one per feature.")
         if self.group.shape != self.own.shape or (
             len(self.group) and not 0 <= self.group.min() <= self.group.max() < len(self.shared)
         ):
@@ -34,7 +34,7 @@ class Costs:
 
     @classmethod
     def of_models(cls, own: npt.ArrayLike) -> Costs:
-        """Each model costs what it costs, and nothing is shared."""
+        """Costs of single models; nothing is shared."""
         prices = np.array(own, dtype=np.float64)
         return cls(prices, np.zeros(len(prices), dtype=np.intp), np.zeros(1))
 
@@ -44,11 +44,11 @@ class Costs:
         return Costs(self.own / mean, self.group, self.shared / mean)
 
     def prices(self) -> Doubles:
-        """Of each model, before any was asked."""
+        """Of each model, before any was evaluated."""
         return self.own + self.shared[self.group]
 
     def pay(self, prices: Doubles, model: int) -> None:
-        """Change `prices` to what they are once `model` was asked."""
+        """Change `prices` to what they are after `model` was evaluated."""
         if prices[model] == 0.0:
             return
         others = self.group == self.group[model]
@@ -57,7 +57,7 @@ class Costs:
 
 
 def relative_costs(costs: Costs | None, models: int) -> Costs:
-    """As learners use them: relative to the mean price, by default all the same."""
+    """Costs relative to the mean price; by default all models cost the same."""
     if costs is None:
         return Costs.of_models(np.ones(models))
     if len(costs.own) != models:

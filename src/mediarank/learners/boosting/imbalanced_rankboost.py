@@ -1,9 +1,9 @@
 """Imbalanced RankBoost: every round also learns a threshold below which examples drop out (paper 000, section 4).
 
 A round sorts the examples by their score so far, so that the set of survivors of any threshold is a prefix; running
-sums over the prefixes give r of every model at every threshold (eq 16), and the entry of least penalised bound
-(eq 17) names the model and the threshold together. That is O(N log N + KN) a round for N survivors and K models.
-Readings of the paper that its text leaves open are listed in docs/papers/concepts.md.
+sums over the prefixes give r of every model at every threshold (eq 16), and the entry with the least penalised bound
+(eq 17) gives the model and the threshold together. That is O(N log N + KN) per round for N survivors and K models.
+How we read what the paper leaves open is listed in docs/papers/concepts.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REGULARISERS: Final[dict[Regulariser, int]] = {"squared": 1, "exponential": 2, 
 
 @dataclass
 class ImbalancedRankBoost:
-    """Boosting that prunes. The defaults are the paper's own mode.
+    """Boosting that prunes. The defaults are those of the paper.
 
     rounds, score_range, step, tolerance : as for RankBoost; survivors of [0, 1] can only rise above the pruned
     regulariser : what a threshold costs: `squared` distance to the last one, its `exponential`, or the squared
@@ -65,9 +65,9 @@ class ImbalancedRankBoost:
     plan_: Plan = field(init=False, repr=False)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, costs: Costs | None = None) -> ImbalancedRankBoost:
-        """X : (n, models) scores in [−1, 1]; y : (n,) which items are relevant; costs : of asking a model
+        """X : (n, models) scores in [−1, 1]; y : (n,) which items are relevant; costs : of evaluating a model
 
-        Learns `models_`, `weights_` and `thresholds_`, one a round; `losses_`, the loss relative to n₊n₋ before
+        Learns `models_`, `weights_` and `thresholds_`, one per round; `losses_`, the loss relative to n₊n₋ before
         round 0 and after each round; `bounds_`, the penalised bound L′ of each round (eq 12).
         """
         scores, relevant = require_scores(X, y)
@@ -153,7 +153,7 @@ def _best_entry(
     narrow, ceiling = 1.0 / (width * width), limit * limit
     running = np.zeros(h.shape[1])
     _add(running, h, u, active, 1.0)
-    summed = len(order)  # running holds r over the first so many of `order`
+    summed = len(order)  # running holds r over this many of the first of `order`
     best_running = running.copy()
     price = cost_weight * summed / len(f)
     cheapest = prices.min()

@@ -1,8 +1,8 @@
 """RankBoost over weighted pairs with threshold rankers (paper 001, algorithm 1; Freund et al. 2003).
 
-A weak ranker says 1 if an image is among the θ nearest by one feature type and 0 otherwise. How well each does is
-the sum of potentials up to its threshold, for all thresholds of a feature from one cumulative sum. After a round only
-pairs that the chosen ranker tells apart have changed their weight, so only these are added to the potentials again.
+A weak ranker gives 1 if an image is among the θ nearest by one feature type and 0 otherwise. Its rate is the sum of
+potentials up to its threshold; one cumulative sum gives all thresholds of a feature. After a round only pairs for which
+the chosen ranker gives different values change their weight, so only these are added to the potentials again.
 Line 5 of the algorithm lacks the weak ranker's coefficient α; with it, the loss of the result is Z_0 Π Z_t.
 """
 
@@ -51,7 +51,7 @@ class PairRankBoost:
         if better.shape != worse.shape or w.shape != better.shape[1:] or not w.size:
             raise DataError(f"Pairs of levels {better.shape} and {worse.shape} with weights {w.shape} don't fit.")
         if not (np.isfinite(w).all() and (w >= 0).all() and w.sum() > 0):
-            raise DataError("Weights of pairs must be finite and not negative, and one at least above 0.")
+            raise DataError("Weights of pairs must be finite and not negative, and at least one above 0.")
         w /= w.sum()  # D, line 1
         chosen: list[tuple[int, int, float]] = []
         losses = [1.0]
@@ -75,13 +75,13 @@ class PairRankBoost:
     def _alpha(self, rate: float, state: _Potentials, k: int, level: int) -> float:
         if self.step == "bound":
             return float(np.arctanh(np.clip(rate, -RATE_LIMIT, RATE_LIMIT)))  # line 4: ½ ln((1 + r)/(1 − r))
-        right, wrong = state.told_apart(k, level)
+        right, wrong = state.separated(k, level)
         return 0.5 * float(np.log((right + SMALL) / (wrong + SMALL)))
 
     def tables(self, features: int, levels: int, rounds: int | None = None) -> Floats:
-        """(features, levels): what an image's level adds to H; the ranking function as a table a feature type.
+        """(features, levels): what an image's level adds to H; the ranking function as one table per feature type.
 
-        rounds : of the first so many weak rankers only
+        rounds : of the first weak rankers only; by default of all
         """
         table = np.zeros((features, levels))
         chosen = slice(None, rounds)
@@ -93,7 +93,7 @@ class PairRankBoost:
 class _Potentials:
     """The pairs' weights and what follows from them, kept up to date in blocks of pairs.
 
-    Sums are kept a block and added in order, so that they do not depend on the number of threads.
+    Sums are kept per block and added in order, so that they do not depend on the number of threads.
     """
 
     def __init__(self, better: Levels, worse: Levels, w: Doubles, pool: ThreadPoolExecutor) -> None:
@@ -106,8 +106,8 @@ class _Potentials:
 
         def add(number: int) -> None:
             block = self.blocks[number]
-            everyone = np.arange(len(w[block]), dtype=np.uint16)
-            _add_potentials(better, worse, block.start, everyone, w[block], self.potentials[number])
+            all_pairs = np.arange(len(w[block]), dtype=np.uint16)
+            _add_potentials(better, worse, block.start, all_pairs, w[block], self.potentials[number])
 
         list(pool.map(add, range(len(self.blocks))))
 
@@ -115,7 +115,7 @@ class _Potentials:
         """(features, levels): weights of pairs whose better image has this level, less those whose worse one has."""
         return np.asarray(self.potentials.sum(axis=0))
 
-    def told_apart(self, k: int, level: int) -> tuple[float, float]:
+    def separated(self, k: int, level: int) -> tuple[float, float]:
         """Shares of the weight that a ranker puts in the right order and in the wrong one."""
         near, far = self.better[k] <= level, self.worse[k] <= level
         return float(self.w[near & ~far].sum() / self.total), float(self.w[~near & far].sum() / self.total)
@@ -137,8 +137,8 @@ class _Potentials:
 def _add_potentials(better: Any, worse: Any, start: int, chosen: Any, amounts: Any, potential: Any) -> None:
     """Add an amount for each of the chosen pairs of the block that starts there.
 
-    A feature at a time: its tables stay in the nearest cache. Two pairs at a time, each with tables of its own: neither
-    waits for what the other writes.
+    One feature after another, so that its tables stay in the nearest cache; two pairs at a time, each with its own
+    tables, so that neither waits for the other.
     """
     levels, even = potential.shape[1], len(chosen) // 2 * 2
     gains, losses, gains_too, losses_too = np.empty(levels), np.empty(levels), np.empty(levels), np.empty(levels)
@@ -169,7 +169,7 @@ def _reweigh(
     first, second = better[k, start:], worse[k, start:]
     places = np.empty(len(w) + 1, np.uint16)
     count = 0
-    for p in range(len(w)):  # without a branch, which nobody could predict
+    for p in range(len(w)):  # without a branch, because it could not be predicted
         places[count] = p
         count += (first[p] <= level) != (second[p] <= level)
     chosen, amounts = places[:count], np.empty(count)

@@ -1,9 +1,9 @@
 """What a learned ranker does, as data: a plan of steps, and the walk that carries it out.
 
-A step adds a weighted sum of model scores to every item that is still in; an item is still in while its score so far
-reaches each step's threshold, and who is out stays out. RankBoost, Imbalanced RankBoost, the cascades, stacking and
-mean fusion all end up as such a plan, so one walk ranks with any of them, evaluates a model only on the items that
-need it, and counts what that cost.
+A step adds a weighted sum of model scores to every item that is still in; an item is pruned, for good, when its score
+so far is below the threshold of a step. RankBoost, Imbalanced RankBoost, the cascades, stacking and mean fusion are
+all fitted to such a plan, so one walk ranks with any of them, evaluates a model only on the items that need it, and
+counts the evaluations.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Evaluate = Callable[[int, Positions], npt.NDArray[Any]]
 class Plan:
     """T steps over the models of a pool.
 
-    thresholds : (T,) what an item's score so far must reach to take the step; −inf lets everyone in
-    offsets : (T,) added to the score of those who take the step
+    thresholds : (T,) what an item's score so far must reach to take the step; −inf lets all items in
+    offsets : (T,) added to the score of the items that take the step
     starts : (T + 1,) step t uses the entries starts[t] to starts[t + 1] of:
     models, weights : which models, and how much each counts
-    layered : those who took more steps rank above those who took fewer, whatever their scores
+    layered : items that took more steps rank above items that took fewer, whatever their scores
     """
 
     thresholds: Doubles
@@ -54,7 +54,7 @@ class Plan:
         offsets: Sequence[float] | None = None,
         layered: bool = False,
     ) -> Plan:
-        """From one mapping of models to weights a step.
+        """From one mapping of models to weights per step.
 
         >>> Plan.of_steps([{3: 1.0}, {0: 0.5, 3: -0.25}], thresholds=[-np.inf, 0.2]).models.tolist()
         [3, 0, 3]
@@ -83,7 +83,7 @@ class Plan:
         return list(dict.fromkeys(self.models.tolist()))
 
     def first(self, steps: int) -> Plan:
-        """The plan that stops after so many steps."""
+        """The plan that stops after `steps` steps."""
         end = self.starts[steps]
         return Plan(
             self.thresholds[:steps],
@@ -153,7 +153,7 @@ class State:
 def walk(plan: Plan, evaluate: Evaluate, items: int) -> Iterator[State]:
     """Carry out a plan on items 0 … items − 1, one step at a time.
 
-    A model is asked once for an item at most, and never for one that is out.
+    A model is evaluated at most once per item, and never on a pruned item.
     """
     sums, layers = np.zeros(items), np.zeros(items, dtype=np.intp)
     active: Positions = np.arange(items)

@@ -32,7 +32,7 @@ RATE_LIMIT: Final = 0.99
 class RankBoost:
     """Boosting of models that score in [−1, 1].
 
-    rounds : at most so many
+    rounds : at most
     score_range : what h ranges over, [−1, 1] as in section 5.1 or [0, 1] as in figure 2; without thresholds they
         differ in the step alone
     step : `bound` is eq 2 with |r| clipped, which for [−1, 1] is no longer the minimiser of an upper bound;
@@ -53,7 +53,7 @@ class RankBoost:
         """X : (n, models) scores in [−1, 1]; y : (n,) which items are relevant"""
         scores, relevant = require_scores(X, y)
         h = in_range(scores, self.score_range)
-        everyone = np.arange(len(h))
+        all_examples = np.arange(len(h))
         f = np.zeros(len(h))
         chosen: list[tuple[int, float]] = []
         losses = [1.0]
@@ -61,7 +61,7 @@ class RankBoost:
         for _ in range(self.rounds):
             r = rates(h, u)
             k = int(np.argmax(np.abs(r)))
-            alpha = step_length(h[:, k], everyone, u, r[k], self.score_range, self.step)
+            alpha = step_length(h[:, k], all_examples, u, r[k], self.score_range, self.step)
             if alpha == 0.0:
                 break
             f += additive_gain(scores[:, k], alpha, self.score_range)
@@ -81,15 +81,15 @@ class RankBoost:
 
 
 def require_scores(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Checked input of a learner over model scores: float32 rows in [−1, 1], and both kinds of items."""
+    """Checked input of a learner over model scores: float32 rows in [−1, 1], and both relevant and other items."""
     scores = np.ascontiguousarray(X, dtype=np.float32)
     relevant = np.asarray(y) > 0
     if scores.ndim != 2 or relevant.shape != (len(scores),):
         raise DataError(f"Scores of shape {scores.shape} can't be learned from with labels of shape {relevant.shape}.")
     if not (relevant.any() and not relevant.all()):
         raise DataError(
-            f"{int(relevant.sum())} of {len(relevant)} items are relevant: a ranker needs items of both kinds. Leave "
-            "this concept out, or label more items of the role that rankers are fitted on."
+            f"{int(relevant.sum())} of {len(relevant)} items are relevant, but a ranker needs both relevant and "
+            "other items. Leave this concept out, or label more items of the role that rankers are fitted on."
         )
     if not (np.abs(scores) <= 1).all():  # NaN fails too
         raise DataError("Model scores must lie in [−1, 1]; normalise them as SVMPool.normalised does.")
@@ -101,14 +101,16 @@ def in_range(scores: Floats, score_range: ScoreRange) -> Floats:
 
 
 def additive_gain(scores: Floats, alpha: float, score_range: ScoreRange) -> Doubles:
-    """`α h` of scores in [−1, 1], by the very operations with which a walk adds it: a threshold that is some example's
-    score then keeps that example when the plan is carried out."""
+    """`α h` of scores in [−1, 1], by the same operations as in a walk.
+
+    So a threshold equal to an example's score keeps that example when the plan is carried out.
+    """
     offset, weight = _affine(np.float64(alpha), score_range)
     return np.asarray(offset + weight * scores, dtype=np.float64)
 
 
 def additive_plan(models: Positions, weights: Doubles, thresholds: Doubles, score_range: ScoreRange) -> Plan:
-    """One model a step."""
+    """One model per step."""
     offsets, slopes = _affine(weights, score_range)
     return Plan(thresholds, offsets, np.arange(len(models) + 1), models, slopes)
 

@@ -25,14 +25,14 @@ def equalise(source: Doubles, source_y: Marks, target: Doubles, target_y: Marks,
     source_y, target_y : (..., n) which examples are positive
     doubt : the map goes only `n / (n + doubt)` of the way, n being the target's examples of the class; 0 is the paper's
 
-    Within a class the map rises or stays, equal scores stay equal, and undoubted results lie in the target's range. A
-    class that the target lacks is left as it is.
+    Within a class the map is monotone, equal scores stay equal, and without doubt results lie in the target's range. A
+    class without target examples is not changed.
 
     >>> equalise(np.array([[1.0], [2.0], [3.0]]), np.ones(3, bool), np.array([[10.0], [30.0]]), np.ones(2, bool))[:, 0]
     array([10., 20., 30.])
     """
     if doubt < 0:
-        raise ConfigError(f"doubt counts examples, from 0 up, not {doubt}.")
+        raise ConfigError(f"doubt is a number of examples and can't be negative, but it is {doubt}.")
     repeats = source.shape[:-2]
     rows, columns = source.shape[-2:]
     out = np.empty((*repeats, rows, columns))
@@ -57,14 +57,14 @@ def _equalise(source: Any, source_y: Any, target: Any, target_y: Any, doubt: flo
             for column in range(source.shape[2]):
                 scores = source[repeat, :, column][learned]
                 goal = target[repeat, :, column][seen]
-                goal = goal[np.argsort(goal)]  # one kind of sort: it takes numba seconds to compile another
+                goal = goal[np.argsort(goal)]  # the same sort as below, because numba takes seconds to compile another
                 order = np.argsort(scores)
                 first = 0
                 while first < len(order):
                     last = first
                     while last + 1 < len(order) and scores[order[last + 1]] == scores[order[first]]:
                         last += 1
-                    # a tie group stands at the middle of its ranks; example j of n at the quantile (j + ½) / n
+                    # equal scores get the middle of their ranks; example j of n at the quantile (j + ½) / n
                     x = scores[order[first]]
                     mapped = x
                     if trust > 0:

@@ -1,4 +1,4 @@
-"""The fusions by name, and which scores of the base models' training clips each is meant for."""
+"""The fusions by name, and which scores of the base models' training clips each learns from."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Source = Literal["held_in", "out_of_fold", "both"]
 class FusionKind:
     """A fusion with its settings.
 
-    source : `held_in` scores come from the very models that were trained on the clips, `out_of_fold` from models of
-        cross-validation that had not seen them; `both` are laid side by side, in this order
+    source : `held_in` scores come from the models that were trained on the clips, `out_of_fold` from models of
+        cross-validation that had not seen them; `both` are side by side, in this order
     """
 
     make: Callable[[], Fusion]
@@ -29,7 +29,7 @@ class FusionKind:
     what: str
 
     def of(self, held_in: Doubles, out_of_fold: Doubles) -> Doubles:
-        """The source's scores (..., n, classifiers) that this fusion is meant for."""
+        """The source's scores (..., n, classifiers) that this fusion learns from."""
         if self.source == "both":
             return np.concatenate([held_in, out_of_fold], axis=-1)
         return held_in if self.source == "held_in" else out_of_fold
@@ -44,7 +44,9 @@ FUSIONS: Final[Mapping[str, FusionKind]] = {
     ),
     "recycling": FusionKind(Recycling, "held_in", "training data recycling, as in the paper"),
     "out_of_fold": FusionKind(Concatenation, "out_of_fold", "plain stacking: ridge on cross-validated scores"),
-    "log_odds": FusionKind(LogOdds, "out_of_fold", "stacking of log-odds: logistic regression, drawn to equal weights"),
+    "log_odds": FusionKind(
+        LogOdds, "out_of_fold", "stacking of log-odds: logistic regression, shrunk to equal weights"
+    ),
     "recycled_log_odds": FusionKind(
         lambda: LogOdds(recycled=True), "held_in", "the same on equalised scores, for base models that are frozen"
     ),
@@ -55,5 +57,5 @@ BEST: Final = "blended_log_odds"
 
 def fusion(name: str) -> FusionKind:
     if name not in FUSIONS:
-        raise ConfigError(f"There is no fusion {name!r}; there are {', '.join(FUSIONS)}.")
+        raise ConfigError(f"There is no fusion {name!r}; choose one of: {', '.join(FUSIONS)}.")
     return FUSIONS[name]

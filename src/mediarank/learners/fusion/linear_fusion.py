@@ -1,8 +1,8 @@
-"""Linear fusion of base scores: what all fusions share, and the plain ones (paper 002, section 3).
+"""Linear fusion of base scores: the base class of all fusions, and the plain ones (paper 002, section 3).
 
 A fusion learns from two sets of examples: the source, which base models were trained on and have scored, and the
-target, which they have not seen. Arrays may have leading axes: repeats, which are learned side by side. Which scores
-of the source a fusion expects, held-in or out-of-fold, is said in `fusions.py`.
+target, which they have not seen. Leading axes of arrays are repeats, which are learned side by side.
+`fusion_methods.py` says which scores of the source a fusion expects, held-in or out-of-fold.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Strength = Annotated[float, Field(gt=0)]
 class Fusion(ABC):
     """One linear function of a clip's scores, higher for clips that are more likely positive.
 
-    After `fit`: `weights_` (..., classifiers) and `bias_` (...), for scores as `prepared` gives them. It is no
-    scikit-learn estimator: `fit` takes two sets of examples.
+    After `fit`: `weights_` (..., classifiers) and `bias_` (...), for scores as `prepared` gives them. It is not a
+    scikit-learn estimator, because `fit` takes two sets of examples.
     """
 
     times_scored: ClassVar[int] = 1
-    """Columns that each classifier has in the source."""
+    """Number of columns of each classifier in the source."""
     weights_: Doubles = field(init=False, repr=False)
     bias_: Doubles = field(init=False, repr=False)
 
@@ -44,14 +44,14 @@ class Fusion(ABC):
     ) -> Self:
         """Learn from scores (..., n, classifiers) and labels (..., n).
 
-        With examples of one class only there is nothing to learn, and all classifiers get the same weight.
+        With examples of one class only nothing can be learned, and all classifiers get the same weight.
         """
         source, source_marks = require_examples(source_scores, source_y, "source")
         target, target_marks = require_examples(target_scores, target_y, "target")
         if source.shape[-1] != self.times_scored * target.shape[-1] or source.shape[:-2] != target.shape[:-2]:
             raise DataError(
                 f"Source scores {source.shape} and target scores {target.shape} need the same classifiers and repeats"
-                f"{'' if self.times_scored == 1 else ', the source a column for each of its two scores'}."
+                f"{'' if self.times_scored == 1 else ', and the source two columns per classifier'}."
             )
         learned = self.learn(self.prepared(source), source_marks, self.prepared(target), target_marks)
         marks = self.learned_from(source_marks, target_marks)
@@ -125,16 +125,18 @@ def equal_weights(classifiers: int) -> Doubles:
 def require_scores(scores: npt.ArrayLike, what: str) -> Doubles:
     numbers = np.asarray(scores, dtype=np.float64)
     if numbers.ndim < 2 or 0 in numbers.shape:
-        raise DataError(f"The {what} must be a matrix, a row a clip and a column a classifier, not {numbers.shape}.")
+        raise DataError(
+            f"The {what} must be a matrix with one row per clip and one column per classifier, not {numbers.shape}."
+        )
     if not np.isfinite(numbers).all():
-        raise DataError(f"The {what} must be finite; give clips that a classifier can't judge its mean score.")
+        raise DataError(f"The {what} must be finite; where a classifier has no score for a clip, use its mean score.")
     return numbers
 
 
 def require_examples(scores: npt.ArrayLike, labels: npt.ArrayLike, what: str) -> tuple[Doubles, Marks]:
     numbers, marks = require_scores(scores, f"{what} scores"), np.asarray(labels)
     if marks.shape != numbers.shape[:-1]:
-        raise DataError(f"The {what} has scores {numbers.shape} and labels {marks.shape}; give one label a row.")
+        raise DataError(f"The {what} has scores {numbers.shape} and labels {marks.shape}; give one label per row.")
     if not np.isin(marks, (0, 1)).all():
         raise DataError(f"The labels of the {what} must be 0 or 1.")
     return numbers, marks.astype(bool)

@@ -1,13 +1,12 @@
 """Fusion of log-odds: ours, the step beyond recycling.
 
-The odds of independent witnesses multiply, so what adds up is their logarithms; a weighted sum of probabilities can't
-say that three classifiers which each find an event rather likely are together almost sure. `LogOdds` is a logistic
-regression over log-odds, drawn towards equal weights.
+The odds of independent classifiers multiply, so their logarithms add up: three classifiers that each find an event
+rather likely are together almost certain, which a weighted sum of probabilities can't express. `LogOdds` is a logistic
+regression over log-odds, shrunk towards equal weights.
 
-What a training clip would have scored had it been unseen is not known, but there are two guesses: its equalised held-in
-score, from the very models that are fused, which borrows its distribution from few unseen clips; and its out-of-fold
-score, which borrows nothing but comes from weaker models. They err for different reasons, so `BlendedLogOdds` learns
-from their mean.
+The score that a training clip would have had as an unseen clip is not known, but there are two estimates: its equalised
+held-in score, by the models that are fused, with the distribution of a few unseen clips; and its out-of-fold score, by
+weaker models. Their errors have different causes, so `BlendedLogOdds` learns from their mean.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from mediarank.learners.fusion.weighted_ridge import with_bias
 from mediarank.types import DataError, Doubles
 
 SUREST: Final = 1e-4
-"""Probabilities are kept so far from 0 and 1: no single classifier is surer than one in ten thousand."""
+"""Probabilities are kept at least this far from 0 and 1, so that no single classifier decides alone."""
 PRIOR: Final = 0.5
-"""The weight that each classifier is drawn to: between 1, for independent classifiers, and 1/M, for equal ones."""
+"""The weight that each classifier is shrunk to: between 1, for independent classifiers, and 1/M, for equal ones."""
 LOOSE: Final = 1e-6
-"""Penalty of the bias: enough to keep the curvature positive, too little to matter."""
+"""Penalty of the bias: enough to keep the curvature positive, too small to change results."""
 
 
 @dataclass
@@ -47,7 +46,7 @@ class LogOdds(Fusion):
     def prepared(self, scores: Doubles) -> Doubles:
         if scores.min() < 0 or scores.max() > 1:
             raise DataError(
-                f"log-odds are of probabilities, but the scores range from {scores.min():.3g} to {scores.max():.3g}; "
+                f"Log-odds need probabilities, but the scores range from {scores.min():.3g} to {scores.max():.3g}; "
                 "calibrate them, or choose another fusion."
             )
         return np.asarray(logit(np.clip(scores, SUREST, 1 - SUREST)))
@@ -72,9 +71,9 @@ class BlendedLogOdds(LogOdds):
 
 
 def logistic(design: Doubles, marks: Marks, strength: float, prior: float, rounds: int = 30) -> Doubles:
-    """(..., d) weights of ridge logistic regressions, one a repeat, by Newton's method with halved steps.
+    """(..., d) weights of ridge logistic regressions, one per repeat, by Newton's method with halved steps.
 
-    design : (..., n, d), the bias column last; it is penalised next to nothing and has no prior
+    design : (..., n, d), the bias column last; its penalty is tiny and its prior is 0
     """
     d = design.shape[-1]
     goal = marks.astype(np.float64)

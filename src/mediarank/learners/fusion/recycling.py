@@ -1,7 +1,7 @@
 """Training data recycling (paper 002): the base models' own training clips help to learn how to fuse them.
 
 Their scores are too good, so they are first equalised onto those of unseen clips (`equalisation.py`), then TrAdaBoost
-(`tradaboost.py`) lets go of the clips that still do not fit.
+(`tradaboost.py`) lowers the weight of the clips that still do not fit.
 """
 
 from __future__ import annotations

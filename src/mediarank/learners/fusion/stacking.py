@@ -1,4 +1,4 @@
-"""Combinations of all model scores by one weight each: the baselines that a boosted ranker must beat.
+"""Weighted sums of all model scores: the baselines of the boosted rankers.
 
 Mean fusion, the best single model, ridge and logistic stacking become a plan of one step over all models. LightGBM's
 trees are not such a sum; `LightGBMStacking` is the one learner here without a plan.
@@ -20,7 +20,7 @@ from mediarank.types import Doubles, Floats, MediarankError
 
 
 def balanced_weights(relevant: npt.NDArray[np.bool_]) -> Doubles:
-    """Example weights by which both kinds count the same; they sum to the number of examples."""
+    """Example weights that give both classes the same total; they sum to the number of examples."""
     positives = relevant.sum()
     return np.asarray(len(relevant) / 2 / np.where(relevant, positives, len(relevant) - positives))
 
@@ -34,8 +34,8 @@ def ridge_logistic(
     """Weights (models + 1,), the intercept last, of a class-balanced logistic regression.
 
     Minimises `C Σ_i w_i log(1 + exp(−y_i z_i)) + ½ ‖weights‖²`, C being `strength`, the intercept free: what
-    scikit-learn's LogisticRegression(C, class_weight="balanced") minimises, by Newton's method, which for a hundred
-    models and a warm start takes a handful of solves.
+    scikit-learn's LogisticRegression(C, class_weight="balanced") minimises, by Newton's method, which takes a
+    few iterations for a hundred models and a warm start.
     """
     design = np.column_stack([np.asarray(X, dtype=np.float64), np.ones(len(X))])
     share = strength * balanced_weights(relevant)
@@ -56,7 +56,7 @@ def ridge_logistic(
         hessian[-1, -1] += 1e-9
         direction = np.linalg.solve(hessian, -gradient)
         decrease = gradient @ direction
-        if decrease > -1e-8:  # twice what the loss is above its minimum, about
+        if decrease > -1e-8:  # about twice the distance of the loss to its minimum
             break
         length = 1.0
         while length > 1e-6 and loss(beta + length * direction) > current + 1e-4 * length * decrease:
@@ -68,7 +68,7 @@ def ridge_logistic(
 
 @dataclass
 class MeanFusion:
-    """Every model counts the same."""
+    """The mean of all models."""
 
     plan_: Plan = field(init=False, repr=False)
 
@@ -83,7 +83,7 @@ class MeanFusion:
 
 @dataclass
 class BestSingle:
-    """The one model of the highest average precision; the first among equals."""
+    """The model with the highest average precision; of equals the first."""
 
     plan_: Plan = field(init=False, repr=False)
 

@@ -25,8 +25,8 @@ SMALLEST_ERROR, LARGEST_ERROR = 1e-6, 0.499
 class Boosted:
     """
     weights : (T, ..., d) of each iteration's learner, the bias last
-    alphas : (T, ...) its votes
-    costs : (T, ..., n) what each example counted, the source's first; they sum to 1
+    alphas : (T, ...) the weight of its vote
+    costs : (T, ..., n) of each example, the source's first; they sum to 1
     """
 
     weights: Doubles
@@ -35,7 +35,7 @@ class Boosted:
 
     @property
     def staged(self) -> Doubles:
-        """(T, ..., d) the one linear function that the first t iterations amount to."""
+        """(T, ..., d) the sum of the first t iterations, which is one linear function."""
         return np.asarray(np.cumsum(self.weights * self.alphas[..., None], axis=0))
 
     @property
@@ -45,7 +45,7 @@ class Boosted:
 
 
 def balanced_costs(positive: Marks) -> Doubles:
-    """Costs (..., n) that sum to 1, half of it on either class; equal costs where there is one class only."""
+    """Costs (..., n) that sum to 1, half of it on each class; equal costs if there is only one class."""
     count = positive.shape[-1]
     positives = positive.sum(axis=-1, keepdims=True)
     both = (positives > 0) & (positives < count)

@@ -16,7 +16,7 @@ def weighted_ridge(design: Doubles, goal: Doubles, costs: Doubles, strength: flo
     """`w = (xᵀΛx + λI)⁻¹ xᵀΛy`, eq 2: (..., d) weights.
 
     design : (..., n, d), the bias column included and penalised like the others
-    goal, costs : (..., n); with costs that sum to 1, λ means the same whatever n is
+    goal, costs : (..., n); with costs that sum to 1, the meaning of λ does not depend on n
     """
     weighted = np.swapaxes(design * costs[..., None], -1, -2)
     gram = weighted @ design

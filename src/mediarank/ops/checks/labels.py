@@ -1,10 +1,10 @@
-"""What is expected of labels: they speak of usable items, don't contradict each other, and can be learned from."""
+"""Checks of labels: they are about usable items, don't contradict each other, and can be learned from."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from mediarank.labels import LABEL_ITEMS, LABEL_TABLES, Labels
+from mediarank.labels import LABEL_ITEMS, LABEL_TABLES, OF_QUARANTINED, Labels
 from mediarank.ops.checks.baseline_drift import VALUE_COLUMN
 from mediarank.ops.checks.rules import Rule, Suite, at_least, distinct_at_least, matches, one_of, rows_at_least, unique
 from mediarank.types import ROLES, Manifest
@@ -31,7 +31,7 @@ def label_suites(
 
 
 def _references(manifest: Manifest, labels: Labels) -> Suite:
-    """Every row of every table as (table, item, value); an ordering may speak of a class instead of an item."""
+    """Every row of every table as (table, item, value); an ordering may be about a class instead of an item."""
     known = set(manifest.usable["item_id"])
     parts = []
     for name, table in labels.tables.items():
@@ -42,7 +42,7 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
                     "table": name,
                     "item": table[item].astype(str),
                     "value": _values(name, table),
-                    # pandas' isin would build its own index of the items, once a table.
+                    # pandas' isin would build an index of the items for each table.
                     "usable": [value in may_be for value in table[item].tolist()],
                 }
             )
@@ -54,9 +54,9 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
         ("table", "item", "value"),
         (
             Rule(
-                "labels_speak_of_usable_items",
+                "labels_are_about_usable_items",
                 one_of("usable", [True]),
-                "Every label speaks of a usable item (an ordering: of an item or a class).",
+                "Every label is about a usable item (an ordering: an item or a class).",
                 "Run dvc repro from the manifest stage: it moves labels of unknown and unusable items to quarantine.",
             ),
             Rule(
@@ -69,7 +69,7 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
                 "labels_exist",
                 rows_at_least(1),
                 "Something is labelled.",
-                "Give labels (see docs/collections.md): without them nothing can be learned or measured.",
+                "Search by example works without labels; for the rest give some (see docs/collections.md).",
                 "warning",
             ),
         ),
@@ -77,7 +77,7 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
 
 
 def _values(name: str, table: pd.DataFrame) -> pd.Series:
-    """What each row says, in a word that must not be blank; a split prescribes a role, a fold, or both."""
+    """The value of each row, which must not be blank; a split prescribes a role, a fold, or both."""
     if name == "splits":
         return table["role"].astype(str).fillna("") + table["fold"].astype(str).fillna("")
     said = [column for column in LABEL_TABLES[name] if column not in LABEL_ITEMS[name]] or LABEL_ITEMS[name]
@@ -85,7 +85,9 @@ def _values(name: str, table: pd.DataFrame) -> pd.Series:
 
 
 def _refusals(labels: Labels, quarantine: pd.DataFrame, max_share: float) -> Suite:
-    refused = quarantine.loc[quarantine["what"] == "label", ["item_id", "source", "reason"]].assign(accepted=False)
+    # A label about a quarantined file is refused because of the file, which is counted already.
+    own_fault = (quarantine["what"] == "label") & (quarantine["reason"] != OF_QUARANTINED)
+    refused = quarantine.loc[own_fault, ["item_id", "source", "reason"]].assign(accepted=False)
     kept = pd.DataFrame({"accepted": [True] * sum(len(table) for table in labels.tables.values())})
     return Suite(
         "label rows of the source",
@@ -115,13 +117,13 @@ def _classes(labels: Labels, min_classes: int) -> Suite:
                 "items_have_one_class",
                 unique("item"),
                 "No item has two classes.",
-                "Decide for one class an item in classes.csv; what may occur together belongs in keywords.csv.",
+                "Keep one class per item in classes.csv; what may occur together belongs in keywords.csv.",
             ),
             Rule(
                 "there_are_enough_classes",
                 distinct_at_least("class", min_classes),
                 f"There are at least {min_classes} classes.",
-                "Give each class a folder of its own, or a classes.csv: with one class, everything is relevant.",
+                "Put each class into its own folder, or add a classes.csv: with one class, everything is relevant.",
                 "warning",
             ),
         ),
@@ -149,7 +151,7 @@ def _class_sizes(labels: Labels) -> Suite:
 
 
 def _concepts(manifest: Manifest, labels: Labels, min_positives: int) -> Suite:
-    """Concepts and events with the number of items that show them; what is not said to be relevant is not."""
+    """Concepts and events with the number of items that show them; an item without a row does not."""
     usable = manifest.usable
     judged = {"concepts": len(usable), "events": int((usable["kind"] == "clip").sum())}
     rows = []
@@ -168,7 +170,7 @@ def _concepts(manifest: Manifest, labels: Labels, min_positives: int) -> Suite:
                 "concepts_have_positives",
                 at_least("positives", min_positives),
                 f"Every concept and event is shown by at least {min_positives} usable item(s).",
-                "Label more items as relevant, or delete the concept's rows; the quarantine table tells what was lost.",
+                "Label more items as relevant, or delete the concept's rows; the quarantine table lists what was lost.",
             ),
             Rule(
                 "concepts_have_negatives",

@@ -1,6 +1,6 @@
-"""Stage `check_manifest`: is this collection whole, well described, and like its last version?
+"""Stage `check_manifest`: check that the collection is whole, well described, and like its last version.
 
-The manifest and the quarantine table are judged here, labels in `labels.py`, changes in `drift.py`.
+The manifest and the quarantine table are checked here, labels in `labels.py`, changes in `baseline_drift.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.labels import label_suites
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Severity, Suite, at_least, matches, one_of, present, rows_at_least, unique
-from mediarank.types import KINDS, OK, QUARANTINED, Manifest, require_columns
+from mediarank.types import CAUSES, KINDS, OK, QUARANTINED, Manifest, require_columns
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -33,7 +33,8 @@ class ManifestCheckConfig:
     """What stops a run before anything is computed.
 
     min_items : usable items that a run needs
-    max_quarantined_share, max_refused_label_share : of the files, of the rows in label files
+    max_quarantined_share : of damaged files; files in formats that can't be used here only give a warning
+    max_refused_label_share : of the rows in label files, not counting those about quarantined files
     min_classes : fewer give a warning, if there are classes at all
     min_positives : items that show a concept or event
     max_lost_share : of the last version's number of usable items
@@ -62,7 +63,7 @@ def check_manifest(
     previous: ManifestSummary | None,
     config: ManifestCheckConfig,
 ) -> CheckResult:
-    """Judge a collection; `previous` is the summary of the version to compare with, if there is one.
+    """Check a collection; `previous` is the summary of the version to compare with, if there is one.
 
     quarantine : columns what (`file` or `label`), item_id, source, reason
     """
@@ -77,7 +78,7 @@ def manifest_suites(
     previous: ManifestSummary | None,
     config: ManifestCheckConfig,
 ) -> list[Suite]:
-    """All that is expected of a collection, as `check_manifest` judges it."""
+    """All that is expected of a collection."""
     require_columns(quarantine, ("what", "item_id", "source", "reason"), "the quarantine table")
     return [
         _items(manifest, config),
@@ -109,7 +110,7 @@ def _items(manifest: Manifest, config: ManifestCheckConfig) -> Suite:
     share = config.max_quarantined_share
     return Suite(
         "manifest",
-        manifest.table,
+        manifest.table.assign(intact=(manifest.table["cause"] != CAUSES[0]).astype(bool)),
         ("item_id", "kind", "status", "reason"),
         (
             Rule(
@@ -130,11 +131,19 @@ def _items(manifest: Manifest, config: ManifestCheckConfig) -> Suite:
                 REBUILD,
             ),
             Rule(
-                "few_files_are_quarantined",
+                "few_files_are_damaged",
+                one_of("intact", [True], share),
+                f"At most {share:.0%} of the files are damaged.",
+                "Run `mediarank quarantine` for the reasons: replace or remove these files, or raise "
+                "check_manifest.max_quarantined_share in params.yaml.",
+            ),
+            Rule(
+                "few_files_are_of_no_use",
                 one_of("status", (OK,), share),
-                f"At most {share:.0%} of the files are in quarantine.",
-                "Read the reasons in data/manifest/quarantine.csv: replace or remove these files, or raise "
-                "check_manifest.max_quarantined_share or manifest.limits in params.yaml.",
+                f"At most {share:.0%} of the files are in quarantine, damaged or not.",
+                "Run `mediarank quarantine`: it says what each file would need, such as a package, another format or "
+                "higher manifest.limits in params.yaml.",
+                "warning",
             ),
         ),
     )
@@ -215,16 +224,16 @@ def _timed(manifest: Manifest) -> Suite:
 
 def _quarantined(manifest: Manifest, quarantine: pd.DataFrame) -> Suite:
     reasons = quarantine["reason"].astype(str).fillna("").str.strip()
-    told = quarantine[(quarantine["what"] == "file") & (reasons != "")]
+    listed = quarantine[(quarantine["what"] == "file") & (reasons != "")]
     table = manifest.quarantined
     return Suite(
         "quarantined items",
-        table.assign(told=table["item_id"].isin(told["item_id"]).astype(bool)),
+        table.assign(listed=table["item_id"].isin(listed["item_id"]).astype(bool)),
         ("item_id", "reason"),
         (
             Rule(
-                "quarantine_is_told",
-                one_of("told", [True]),
+                "quarantine_is_listed",
+                one_of("listed", [True]),
                 "Every quarantined item is in the quarantine table, with its reason.",
                 REBUILD,
             ),

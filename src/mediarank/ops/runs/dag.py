@@ -1,22 +1,19 @@
 """The pipeline's graph as DVC sees it: which stages, in which order, after which others, and what is out of date.
 
-`dvc.yaml` holds the edges (`mediarank wire` writes it). `read_plan` asks DVC for the edges, for the order in which a
-plain `dvc repro` would take the stages (the plan order) and for what has not changed; `python -m
-mediarank.ops.runs.dag` prints the same as JSON, for who would rather not import DVC. `put_in_order` puts what DVC
-writes down as stages finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel
-run.
+`dvc.yaml` holds the edges; `mediarank wire` writes it. `read_plan` asks DVC for the edges, for the order in which a
+plain `dvc repro` would take the stages (the plan order) and for what has not changed. `put_in_order` moves what DVC
+writes as stages finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel run.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mediarank.ops.runs.dvc_repair import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import repair_rwlock
 
 PLAN = "dvc.yaml"
 LOCK = "dvc.lock"
@@ -52,12 +49,9 @@ class Plan:
     locked: tuple[str, ...]
     ignored: Mapping[str, tuple[str, ...]]
 
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
-
     @classmethod
-    def from_json(cls, text: str) -> Plan:
-        found = json.loads(text)
+    def from_dict(cls, found: Mapping[str, Any]) -> Plan:
+        """The plan from what `dataclasses.asdict` made of it, after a way through JSON."""
         stages = (
             Stage(s["address"], tuple(s["upstream"]), tuple(s["commands"]), tuple(s["outs"]), s["unchanged"])
             for s in found["stages"]
@@ -73,65 +67,85 @@ class Plan:
         return _in_order(names, [stage.address for stage in self.stages])
 
 
-def read_plan(root: Path) -> Plan:
-    """What DVC makes of the project at `root`."""
+@contextmanager
+def open_repo(root: Path) -> Iterator[Any]:
+    """DVC's view of the project at `root`; what another process is just writing is waited for."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
-    from dvc.repo.reproduce import get_active_graph, plan_repro
 
-    root = root.resolve()
-    mend_dvc_lock(root)
+    repair_rwlock(root)
     try:
         if not (root / PLAN).exists():
             raise DvcException(f"there is no {PLAN}; run this in the project's folder")
-        # The flag behind `dvc --wait-for-lock`: what is just being written is waited for.
-        with Repo(str(root), _wait_for_lock=True) as repo, repo.lock:
-            # Exactly what `dvc repro` without targets does, so that the order is exactly its order.
-            graph = get_active_graph(repo.index.graph)
-            planned = plan_repro(graph, repo.stage.collect(str(root / PLAN)))
-            place = {_address(stage): k for k, stage in enumerate(planned)}
-            stages = tuple(
-                Stage(
-                    address=_address(stage),
-                    upstream=tuple(sorted((_address(s) for s in graph.successors(stage)), key=place.__getitem__)),
-                    commands=_commands(stage.cmd),
-                    outs=tuple(_below(root, out.fs_path) for out in stage.outs),
-                    unchanged=_unchanged(stage),
-                )
-                for stage in planned
-            )
+        repo = Repo(str(root), _wait_for_lock=True)  # the flag behind `dvc --wait-for-lock`
     except DvcException as error:
-        from mediarank.types import ConfigError
+        raise _unreadable(root, error) from error
+    with repo:
+        yield repo
 
-        raise ConfigError(f"DVC can't read the pipeline in {root}: {error}") from error
+
+def read_plan(root: Path) -> Plan:
+    """The plan of the project at `root`."""
+    with open_repo(root.resolve()) as repo, repo.lock:
+        return plan_of(repo)[0]
+
+
+def plan_of(repo: Any) -> tuple[Plan, list[Any]]:
+    """The plan, and DVC's own objects for its stages in the same order."""
+    from dvc.exceptions import DvcException
+    from dvc.repo.reproduce import get_active_graph, plan_repro
+
+    root = Path(repo.root_dir)
+    try:
+        # Exactly what `dvc repro` without targets does, so that the order is exactly its order.
+        graph = get_active_graph(repo.index.graph)
+        planned = plan_repro(graph, repo.stage.collect(str(root / PLAN)))
+    except DvcException as error:
+        raise _unreadable(root, error) from error
+    place = {address_of(stage): k for k, stage in enumerate(planned)}
+    stages = tuple(
+        Stage(
+            address=address_of(stage),
+            upstream=tuple(sorted((address_of(s) for s in graph.successors(stage)), key=place.__getitem__)),
+            commands=commands_of(stage.cmd),
+            outs=tuple(_below(root, out.fs_path) for out in stage.outs),
+            unchanged=_unchanged(stage),
+        )
+        for stage in planned
+    )
     ignored = {path: _lines(root / path) for path in _ignore_files(stages)}
-    return Plan(stages, tuple(_locked(root)), ignored)
+    return Plan(stages, tuple(_locked(root)), ignored), planned
 
 
-def put_in_order(root: Path, plan: Plan) -> None:
+def put_in_order(repo: Any, plan: Plan) -> None:
     """Leave `dvc.lock` and `.gitignore` as a plain `dvc repro`, one stage after the other, would have left them.
 
-    Of a `.gitignore` only lines that came since the plan was read are moved: the rest is as its author wants it.
+    Of a `.gitignore` only lines that were added since the plan was read are moved: the rest stays as its author wants.
+    DVC's lock is held by the caller.
     """
-    from dvc.repo import Repo
     from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update
 
     from mediarank import store
 
-    root = root.resolve()
-    with Repo(str(root), _wait_for_lock=True) as repo, repo.lock:
-        locked = _locked(root)
-        if locked != plan.ordered(locked):
-            content = parse_yaml_for_update((root / LOCK).read_text(), LOCK)
-            for name in plan.ordered(locked):
-                content["stages"].move_to_end(name)
-            store.write_text(root / LOCK, dumps_yaml(content))
-        for path, outs in _ignore_files(plan.stages).items():
-            before, found = plan.ignored[path], _lines(root / path)
-            added = [line for line in found if line not in before]
-            ordered = (*(line for line in found if line in before), *_in_order(added, outs))
-            if found != ordered:
-                store.write_text(root / path, "".join(f"{line}\n" for line in ordered))
+    root = Path(repo.root_dir)
+    locked = _locked(root)
+    if locked != plan.ordered(locked):
+        content = parse_yaml_for_update((root / LOCK).read_text(), LOCK)
+        for name in plan.ordered(locked):
+            content["stages"].move_to_end(name)
+        store.write_text(root / LOCK, dumps_yaml(content))
+    for path, outs in _ignore_files(plan.stages).items():
+        before, found = plan.ignored[path], _lines(root / path)
+        added = [line for line in found if line not in before]
+        ordered = (*(line for line in found if line in before), *_in_order(added, outs))
+        if found != ordered:
+            store.write_text(root / path, "".join(f"{line}\n" for line in ordered))
+
+
+def _unreadable(root: Path, error: Exception) -> Exception:
+    from mediarank.types import ConfigError
+
+    return ConfigError(f"DVC can't read the pipeline in {root}: {error}")
 
 
 def _unchanged(stage: Any) -> bool:
@@ -143,7 +157,7 @@ def _unchanged(stage: Any) -> bool:
         return False
 
 
-def _address(stage: Any) -> str:
+def address_of(stage: Any) -> str:
     """The stage's address from the root, wherever we are; DVC's own is relative to the working directory."""
     name = getattr(stage, "name", None)
     if name is None:
@@ -151,7 +165,7 @@ def _address(stage: Any) -> str:
     return str(name) if stage.path_in_repo == PLAN else f"{stage.path_in_repo}:{name}"
 
 
-def _commands(command: str | Sequence[str] | None) -> tuple[str, ...]:
+def commands_of(command: str | Sequence[str] | None) -> tuple[str, ...]:
     if command is None:
         return ()
     return (command,) if isinstance(command, str) else tuple(command)
@@ -183,19 +197,4 @@ def _lines(path: Path) -> tuple[str, ...]:
 
 def _in_order(names: Sequence[str], plan: Sequence[str]) -> list[str]:
     place = {name: k for k, name in enumerate(plan)}
-    return sorted(names, key=lambda name: place.get(name, len(plan)))  # stable: strangers keep their order
-
-
-def main() -> None:
-    try:
-        print(read_plan(Path(sys.argv[1])).to_json())
-    except Exception as error:
-        from mediarank.types import MediarankError
-
-        if isinstance(error, MediarankError):
-            sys.exit(str(error))
-        raise
-
-
-if __name__ == "__main__":
-    main()
+    return sorted(names, key=lambda name: place.get(name, len(plan)))  # stable: unknown names keep their order

@@ -1,8 +1,8 @@
-"""DVC's list of what is being read and written, mended after a `kill -9`.
+"""Repair DVC's list of files that are being read and written, after a `kill -9`.
 
-DVC rewrites `.dvc/tmp/rwlock` in place. A process that is killed in that instant leaves half of it, or nothing, and
-every DVC command stops at it from then on ("JSON structure is corrupted"). Entries of processes that are gone DVC
-removes itself; a list that can't be read says nothing worth keeping, so it is removed, under the lock that guards it.
+DVC rewrites `.dvc/tmp/rwlock` in place. If a process is killed at that moment, the file is left empty or half written,
+and from then on every DVC command fails with "JSON structure is corrupted". DVC removes the entries of dead processes
+itself, but it can't read a damaged list; there is nothing in it worth keeping, so it is removed, under its own lock.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ LISTED: Final = ".dvc/tmp/rwlock"
 GUARD: Final = ".dvc/tmp/rwlock.lock"
 
 
-def mend_dvc_lock(root: Path) -> bool:
-    """Remove the list of a project if it can't be read; whether that was so."""
+def repair_rwlock(root: Path) -> bool:
+    """Remove the list of the project at `root` if it can't be read; returns whether it was removed."""
     path = root / LISTED
     if _readable(path):
         return False
     with (root / GUARD).open("a") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)  # whoever is just writing it is waited for
+        fcntl.flock(guard, fcntl.LOCK_EX)  # wait for a process that is just writing it
         if _readable(path):
             return False
         path.unlink()

@@ -20,6 +20,7 @@ from pathlib import Path
 from mediarank.ops.runs.stage_processes import GRACE, let_go
 from mediarank.ops.runs.workspace_run import begin_early
 from mediarank.ops.services.environment import child_environment, quiet_environment, state_folder
+from mediarank.ops.services.prefect_app import HOSTS
 from mediarank.ops.services.processes import prefect_api
 
 PATIENCE = 90.0
@@ -56,8 +57,9 @@ class TemporaryServer:
         self._log = state_folder(root) / "logs" / "temporary-prefect.log"
         self._log.parent.mkdir(exist_ok=True)
         # What Prefect's own temporary server runs: no UI, and only the services that one run needs.
-        serve = ("uvicorn", "--factory", "prefect.server.api.server:create_app", "--host", "127.0.0.1", "--port", port)
-        kind = {"PREFECT__SERVER_EPHEMERAL": "1", "PREFECT__SERVER_FINAL": "1", "PREFECT_UI_ENABLED": "0"}
+        app = "mediarank.ops.services.prefect_app:create_app"
+        serve = ("uvicorn", "--factory", app, "--host", "127.0.0.1", "--port", port)
+        kind = {"PREFECT__SERVER_EPHEMERAL": "1", "PREFECT_UI_ENABLED": "0", HOSTS: f"127.0.0.1:{port}"}
         with self._log.open("wb") as output:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "mediarank.ops.runs.tied_process", str(GRACE), sys.executable, "-m", *serve],

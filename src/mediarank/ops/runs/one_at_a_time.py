@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from mediarank.disk import sweep_below
 from mediarank.ops.services.environment import state_folder
 
 FILE = "run.lock"
@@ -43,6 +44,7 @@ def one_run(root: Path, say: Callable[[str], None], held: int | None = None, pau
                 say(f"Another run has this workspace ({holder}); waiting until it ends.")
                 said = holder
             time.sleep(pause)
+        sweep_below(root / "data", depth=1)  # what killed stages left, now that nobody writes there
         yield handle
     finally:
         os.close(handle)

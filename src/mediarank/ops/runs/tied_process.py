@@ -1,9 +1,9 @@
 """Run one command that must not outlive its owner: `python -m mediarank.ops.runs.tied_process GRACE COMMAND...`.
 
-The owner holds the other end of our standard input. When that closes, because the owner wants the command ended or
-because the owner itself was killed, the command's whole process group gets SIGTERM and, GRACE seconds later,
-SIGKILL. No signal handler of the owner is needed, so this works after `kill -9` too. Only the standard library is
-imported: a guard starts in a few hundredths of a second.
+The owner holds the other end of this process's standard input. When that closes, because the owner wants the command
+to end or because the owner was killed, the command's whole process group gets SIGTERM and, GRACE seconds later,
+SIGKILL. The owner needs no signal handler for this, so it works after `kill -9` too. Only the standard library is
+imported, so a guard starts in a few hundredths of a second.
 """
 
 from __future__ import annotations
@@ -14,13 +14,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 
-def guard(command: Sequence[str], grace: float) -> int:
-    """Run `command` in a session of its own; its exit code, or 128 + the signal that ended it."""
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
+class Child(Protocol):
+    """A process that leads a session of its own; `wait` gives its exit code, or minus the signal that ended it."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def wait(self) -> int: ...
+
+
+def guard(child: Child, grace: float, owner: int) -> int:
+    """Wait for `child`, and end it when `owner` closes; returns its exit code, or 128 + the signal that ended it.
+
+    grace : seconds between asking the child's process group to end and killing it
+    owner : an open file whose other end the owner holds
+    """
     group = child.pid
 
     def end(*_: object) -> None:
@@ -30,7 +42,7 @@ def guard(command: Sequence[str], grace: float) -> int:
         killer.start()
 
     def watch_owner() -> None:
-        while os.read(sys.stdin.fileno(), 4096):
+        while os.read(owner, 4096):
             pass
         end()
 
@@ -38,7 +50,7 @@ def guard(command: Sequence[str], grace: float) -> int:
     signal.signal(signal.SIGINT, end)
     threading.Thread(target=watch_owner, daemon=True).start()
     code = child.wait()
-    # Nothing that the command started stays behind, whether it did well or not.
+    # Nothing that the command started stays behind, whether it succeeded or failed.
     end()
     deadline = time.monotonic() + grace + 1
     while _lives(group) and time.monotonic() < deadline:
@@ -58,7 +70,7 @@ def _signal(group: int, number: int) -> bool:
 
 
 def _lives(group: int) -> bool:
-    """Whether anyone in the group does more than wait to be buried, which may take whoever adopted it a while."""
+    """Whether the group has a process that is not a zombie; it may take its parent a while to reap those."""
     if not _signal(group, 0):
         return False
     if not Path("/proc/self/stat").exists():
@@ -75,4 +87,5 @@ def _lives(group: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(guard(sys.argv[2:], float(sys.argv[1])))
+    process = subprocess.Popen(sys.argv[2:], stdin=subprocess.DEVNULL, start_new_session=True)
+    sys.exit(guard(process, float(sys.argv[1]), sys.stdin.fileno()))

@@ -1,23 +1,21 @@
-"""One run in one workspace: what a Prefect task asks for when its turn has come.
+"""One run in one workspace: what a task of the flow, or `mediarank run`, asks for when its turn has come.
 
 `Workspace` holds the workspace's lock and the run's processes; it runs commands. `PipelineRun` adds DVC's plan and
-knows what a finished `dvc repro` means: done, restored, failed for good, or failed by a passing fault that deserves
-another attempt.
+brings stages up to date, several at a time; each ends as unchanged, restored, run, failed for good, or failed by a
+passing fault that deserves another attempt.
 
-A run that has nothing to do should cost little more than asking DVC. So the plan is read by another process, which a
+A run that has nothing to do should cost little more than asking DVC. So DVC is imported by another process, which a
 script can start before it imports Prefect (`begin_early`), and what imports pandas is imported where it is needed.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
-import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,33 +23,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mediarank.ops.runs.dag import LOCK, Plan, Stage, put_in_order
+from mediarank.ops.runs.dag import LOCK, Stage
+from mediarank.ops.runs.dvc_process import PASSING, DvcFailed, DvcProcess
 from mediarank.ops.runs.one_at_a_time import one_run, take
-from mediarank.ops.runs.stage_processes import Children, Ended
-from mediarank.ops.services.environment import child_environment, state_folder
+from mediarank.ops.runs.run_times import Progress
+from mediarank.ops.runs.stage_processes import Children, Ended, shell_command
+from mediarank.ops.services.environment import state_folder
 
 Say = Callable[[str], None]
 
-PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ETXTBSY, errno.ESTALE)
-"""Faults of the machine that are often gone a second later: out of processes, memory or handles for a moment."""
-
-PASSING_SIGNS = (
-    "Unable to acquire lock",
-    "is busy, it is being blocked by",
-    "database is locked",
-    *(f"[Errno {number}]" for number in PASSING),
-)
-"""How DVC words them in its last line. What a stage says itself is never looked at."""
-
-DVC_CHATTER = ("Running stage ", "> ", "ERROR: failed to reproduce", "Verifying data sources", "WARNING: ")
-
 
 class StageFailed(Exception):
-    """A stage ended badly, for good: the message is what it said last."""
+    """A stage failed, and would fail again: the message is what it printed last."""
 
 
 class PassingFault(Exception):
-    """A stage could not be run just now; trying again may well work."""
+    """A stage could not be run just now; trying again may work."""
 
 
 class Done(StrEnum):
@@ -64,7 +51,7 @@ class Done(StrEnum):
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A command to run after the stages, once for what it reads and where it writes.
+    """A command to run after the stages, once per version of what it reads and place where it writes.
 
     reads : files that decide what it does; done again if one of them changed
     keeps : files it adds to; done again if one of them is another file than last time
@@ -105,7 +92,7 @@ PROMOTE = FollowUp(
 )
 
 
-_BEGUN: dict[Path, tuple[int, subprocess.Popen[str]]] = {}
+_BEGUN: dict[Path, tuple[int, DvcProcess]] = {}
 """Workspaces that this process holds already, with the process that reads their plan."""
 
 
@@ -114,7 +101,7 @@ def begin_early(root: Path) -> None:
     root = root.resolve()
     held = take(root)
     if held is not None:
-        _BEGUN[root] = held, _read(root)
+        _BEGUN[root] = held, DvcProcess(root)
 
 
 class Workspace:
@@ -145,19 +132,24 @@ class Workspace:
         self._stack.__exit__(kind, error, trace)
 
     def command(self, name: str, arguments: Sequence[str], say: Say) -> Done:
-        """Run a command of mediarank; what it prints is said."""
-        self._run(name, (sys.executable, "-m", "mediarank", *arguments), say)
+        """Run a command of mediarank; what it prints is passed on."""
+        with self._children.slot():
+            self._run(name, (sys.executable, "-m", "mediarank", *arguments), say)
         return Done.RAN
 
     def _open(self, stack: ExitStack) -> int | None:
         return stack.enter_context(one_run(self.root, self._say)) if self._hold else None
 
-    def _run(self, name: str, command: tuple[str, ...], say: Say) -> Ended:
+    def _run(
+        self,
+        name: str,
+        command: tuple[str, ...],
+        say: Say,
+        variables: Mapping[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> None:
         try:
-            with self._children.slot():
-                self._say(f"{name} ...")
-                began = time.monotonic()
-                ended = self._children.run(command, say, self._seconds)
+            ended = self._children.run(command, say, self._seconds, variables, folder)
         except OSError as error:
             if error.errno in PASSING:
                 raise PassingFault(f"{name} could not be started: {error}") from error
@@ -165,15 +157,10 @@ class Workspace:
         if ended.out_of_time:
             raise StageFailed(
                 f"{name} took longer than {self._seconds:g} s and was ended. Give it more time (stage_hours), or less "
-                f"to do.{_last_words(ended)}"
+                f"to do.{_last_lines(ended)}"
             )
         if ended.code:
-            verdict = next((line for line in reversed(ended.lines) if line.startswith("ERROR: ")), "")
-            if "failed to run: " not in verdict and any(sign in verdict for sign in PASSING_SIGNS):
-                raise PassingFault(f"{name}: {verdict}")
-            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_words(ended)}")
-        self._say(f"{name} took {time.monotonic() - began:.1f} s")
-        return ended
+            raise StageFailed(f"{name} failed (exit code {ended.code}).{_last_lines(ended)}")
 
 
 class PipelineRun(Workspace):
@@ -203,25 +190,58 @@ class PipelineRun(Workspace):
     def _open(self, stack: ExitStack) -> int | None:
         early, reading = _BEGUN.pop(self.root, (None, None))
         held = stack.enter_context(one_run(self.root, self._say, early))
-        self._plan = _plan(reading or _read(self.root))
+        self._dvc = reading or DvcProcess(self.root)
+        stack.callback(self._dvc.close)
+        self._plan = self._dvc.plan()
         self._stages = {stage.address: stage for stage in self._plan.stages}
+        self._progress = Progress(state_folder(self.root), self._plan.stages)
         stack.callback(self._tidy)
         return held
+
+    def start_no_more(self) -> None:
+        """Let the stages that run go on to their end, and start no other."""
+        self._children.start_no_more()
 
     def bring_up_to_date(self, address: str, say: Say) -> Done:
         """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
         stage = self._stages[address]
         if stage.unchanged and self._moved.isdisjoint(stage.upstream):
+            self._progress.skip(address)
             return Done.CACHED
-        # --wait-for-lock is a flag of dvc, not of repro. Without it, work that has just been finished is lost if
-        # another stage holds DVC's lock for three seconds.
-        command = (sys.executable, "-m", "dvc", "--wait-for-lock", "repro", "--single-item", address)
-        ended = self._run(address, command, say)
-        if any(line.endswith("didn't change, skipping") for line in ended.lines):
-            return Done.CACHED
-        self._moved.add(address)
-        restored = any(line.endswith("skipping run, checking out outputs") for line in ended.lines)
-        return Done.RESTORED if restored else Done.RAN
+        self._children.warm_up()
+        with self._children.slot(self._progress.urgency(address)) as share:
+            done = self._reproduce(address, say, share)
+        if done is not Done.CACHED:
+            self._moved.add(address)
+        return done
+
+    def _reproduce(self, address: str, say: Say, share: int) -> Done:
+        from mediarank.ops.runs.dvc_stages import TO_RUN
+
+        try:
+            begun = self._dvc.begin(address)
+            if begun.outcome != TO_RUN:
+                self._progress.skip(address)
+                return Done[begun.outcome.upper()]
+            self._say(self._progress.begin(address))
+            began = time.monotonic()
+            variables = {**dict(begun.variables), "MEDIARANK_JOBS": str(share)}
+            try:
+                for command in begun.commands:
+                    arguments = shell_command(command, self.root)
+                    self._run(address, arguments, say, variables, Path(begun.folder))
+            except BaseException:
+                self._dvc.abandon(address)
+                raise
+            self._dvc.finish(address)
+        except DvcFailed as failure:
+            if failure.passing:
+                raise PassingFault(f"{address}: {failure}") from failure
+            raise StageFailed(f"{address} failed: {failure}") from failure
+        seconds = time.monotonic() - began
+        self._progress.end(address, seconds)
+        self._say(f"{address} took {seconds:.1f} s")
+        return Done.RAN
 
     def follow_up(self, what: FollowUp, say: Say) -> Done:
         """Run a command that comes after the stages, unless it was done for exactly this before."""
@@ -233,47 +253,23 @@ class PipelineRun(Workspace):
             done = {}
         if done.get(what.name) == what.key(self.root):
             return Done.CACHED
-        self._run(what.name, what.command, say)
+        with self._children.slot():
+            self._run(what.name, what.command, say)
         from mediarank import store
 
         store.write_json(marks, {**done, what.name: what.key(self.root)})
         return Done.RAN
 
     def _tidy(self) -> None:
-        """What stages that finished side by side left in the order of their finishing."""
+        """Put in order what stages that finished side by side recorded in the order of their ends."""
         if self._moved or not self._plan.in_order:
-            put_in_order(self.root, self._plan)
+            self._dvc.put_in_order()
+            self._progress.save()
 
 
-def _read(root: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "mediarank.ops.runs.dag", str(root)],
-        env=child_environment(root),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-
-
-def _plan(reading: subprocess.Popen[str]) -> Plan:
-    try:
-        text, words = reading.communicate()
-    except BaseException:
-        reading.kill()
-        raise
-    if reading.returncode:
-        from mediarank.types import ConfigError
-
-        raise ConfigError(words.strip())
-    return Plan.from_json(text)
-
-
-def _last_words(ended: Ended, most: int = 40) -> str:
-    """What the stage itself printed last; if it said nothing, what DVC said."""
-    own = [line for line in ended.lines if not line.startswith(DVC_CHATTER)]
-    return "".join(f"\n{line}" for line in (own or ended.lines)[-most:])
+def _last_lines(ended: Ended, most: int = 40) -> str:
+    """What the command printed last."""
+    return "".join(f"\n{line}" for line in ended.lines[-most:])
 
 
 def _jobs() -> int:

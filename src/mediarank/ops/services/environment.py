@@ -6,9 +6,16 @@ does a script before it imports Prefect, which reads its settings on import.
 
 from __future__ import annotations
 
+import hashlib
 import os
+import tempfile
 from pathlib import Path
 
+from mediarank.ops.services.access import prefect_access
+
+OWN = "http://127.0.0.1:"
+"""How the addresses of servers begin that `make up` or a flow's script has started."""
+LONGEST_FOLDER = 60
 STATE = ".mediarank"
 """The folder of what is neither code nor data: locks, logs, process ids, Prefect's database."""
 
@@ -43,7 +50,36 @@ def quiet_environment(root: Path) -> dict[str, str]:
         "PREFECT_CLI_PROMPT": "false",
         # A line that a stage prints is a line in the log, at once.
         "PYTHONUNBUFFERED": "1",
+        # A server of ours lets no other web page in; `up` adds its own address.
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
+        **_access(root),
     }
+
+
+def _access(root: Path) -> dict[str, str]:
+    """The password of the project's own Prefect server; one elsewhere, which the user names, has another."""
+    if not os.environ.get("PREFECT_API_URL", OWN).startswith(OWN):
+        return {}
+    access = os.environ.get("PREFECT_API_AUTH_STRING") or prefect_access(root)
+    return {"PREFECT_API_AUTH_STRING": access, "PREFECT_SERVER_API_AUTH_STRING": access}
+
+
+def temporary_folder(root: Path) -> Path:
+    """Where services of this project put temporary files: inside it, so that users and clones do not share any.
+
+    Sockets have names of at most 107 characters. If the project's path is too long for them, it is a folder of the
+    system's own that only this user can enter, one per project.
+    """
+    folder = state_folder(root) / "tmp"
+    if len(os.fsencode(folder)) > LONGEST_FOLDER:
+        digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
+        folder = Path(tempfile.gettempdir()) / f"mediarank-{os.getuid()}-{digest}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        from mediarank.types import MediarankError
+
+        raise MediarankError(f"{folder} belongs to another user; delete it, or set TMPDIR to a folder of yours.")
+    return folder
 
 
 def child_environment(root: Path) -> dict[str, str]:

@@ -13,16 +13,29 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
 
 from mediarank.ops.runs.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
-from mediarank.ops.services.processes import Record, alone, end, in_use, launch, read_records, tail, write_records
+from mediarank.ops.services.access import access_file, authorization, prefect_access
+from mediarank.ops.services.prefect_app import HOSTS
+from mediarank.ops.services.processes import (
+    Record,
+    alone,
+    end,
+    in_use,
+    launch,
+    listener,
+    read_records,
+    tail,
+    write_records,
+)
 from mediarank.types import ConfigError, MediarankError
 
 HOST = "127.0.0.1"
@@ -64,16 +77,27 @@ def services(root: Path) -> tuple[Service, ...]:
     prefect = _port("MEDIARANK_PREFECT_PORT", 4200)
     mlflow = _port("MEDIARANK_MLFLOW_PORT", 5000)
     server = f"http://{HOST}:{prefect}"
+    access = prefect_access(root)
+    passwords = {"PREFECT_API_AUTH_STRING": access, "PREFECT_SERVER_API_AUTH_STRING": access}
     return (
         Service(
             "prefect",
             "Prefect",
-            (sys.executable, "-m", "prefect", "server", "start", "--host", HOST, "--port", str(prefect)),
+            (
+                *(sys.executable, "-m", "uvicorn", "--factory", "mediarank.ops.services.prefect_app:create_app"),
+                *("--host", HOST, "--port", str(prefect), "--timeout-keep-alive", "5", "--log-level", "warning"),
+            ),
             lambda record: _get(f"{record.address}/api/health") is not None,
             prefect,
             "MEDIARANK_PREFECT_PORT",
-            # Without this the UI in the browser asks the default port.
-            {"PREFECT_API_URL": f"{server}/api", "PREFECT_SERVER_UI_API_URL": f"{server}/api"},
+            {
+                "PREFECT_API_URL": f"{server}/api",
+                # Without this the UI in the browser asks the default port.
+                "PREFECT_SERVER_UI_API_URL": f"{server}/api",
+                "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": server,
+                HOSTS: f"{HOST}:{prefect},localhost:{prefect}",
+                **passwords,
+            },
         ),
         Service(
             "mlflow",
@@ -81,6 +105,8 @@ def services(root: Path) -> tuple[Service, ...]:
             (
                 *(sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow), "--workers", "1"),
                 *("--backend-store-uri", tracking_uri(root, SQLITE + DATABASE)),
+                *("--allowed-hosts", f"{HOST}:{mlflow},localhost:{mlflow}"),
+                *("--cors-allowed-origins", f"http://{HOST}:{mlflow}"),
             ),
             lambda record: _get(f"{record.address}/health") is not None,
             mlflow,
@@ -91,9 +117,9 @@ def services(root: Path) -> tuple[Service, ...]:
             "runner",
             f"the deployments of {DECLARED}",
             (sys.executable, str(root / "flows" / "deployments.py")),
-            lambda record: all(_registered(server, name, record.started) for name in deployments(root)),
-            # Who asks for a run in the UI should not wait ten seconds until somebody looks.
-            variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3"},
+            lambda record: all(_registered(server, name, record.started, access) for name in deployments(root)),
+            # A run that is asked for in the UI should not wait ten seconds.
+            variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3", **passwords},
             after="prefect",
         ),
     )
@@ -130,8 +156,8 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
                     end(known)
                 if service.port and in_use(service.port):
                     raise ServiceError(
-                        f"Port {service.port} is taken, so {service.what} can't use it. End what listens there, or "
-                        f"choose another port: {service.variable}={service.port + 1} make up"
+                        f"Port {service.port} is taken{listener(service.port)}, so {service.what} can't use it. Stop "
+                        f"that program, or choose other ports: {_free_ports(wanted.values())} make up"
                     )
                 service.prepare()
                 if service.after:
@@ -146,6 +172,7 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
             raise
     for service in wanted.values():
         say(f"{service.what:<30} {service.address or 'served; they and their runs are in the Prefect UI'}")
+    say(f"The Prefect UI asks for a password; it is in {access_file(root)}")
     return {name: service.address for name, service in wanted.items() if service.address}
 
 
@@ -177,19 +204,20 @@ def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> N
         time.sleep(0.2)
 
 
-def _registered(server: str, deployment: str, since: float) -> bool:
+def _registered(server: str, deployment: str, since: float, access: str) -> bool:
     """Whether a deployment was registered by the process started at `since`, which now asks for runs."""
-    found = _get(f"{server}/api/deployments/name/{deployment}")
+    found = _get(f"{server}/api/deployments/name/{deployment}", authorization(access))
     if not isinstance(found, dict) or found.get("status") != "READY":
         return False
     updated = datetime.fromisoformat(str(found["updated"]).replace("Z", "+00:00"))
     return updated.timestamp() >= since
 
 
-def _get(address: str) -> Any:
+def _get(address: str, headers: Mapping[str, str] = MappingProxyType({})) -> Any:
     """What a page answers, as JSON or text; None if nothing does."""
+    request = urllib.request.Request(address, headers=dict(headers))  # noqa: S310 - loopback
     try:
-        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - loopback
+        with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - loopback
             text = answer.read().decode()
     except (urllib.error.URLError, OSError, TimeoutError):
         return None
@@ -197,6 +225,18 @@ def _get(address: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _free_ports(services: Iterable[Service]) -> str:
+    """An assignment of a free port to each service whose port is taken, for a command line."""
+    taken: set[int] = set()
+    words = []
+    for service in services:
+        if service.port and in_use(service.port):
+            port = next(p for p in range(service.port + 1, 65536) if p not in taken and not in_use(p))
+            taken.add(port)
+            words.append(f"{service.variable}={port}")
+    return " ".join(words)
 
 
 def _port(variable: str, default: int) -> int:

@@ -8,7 +8,6 @@ came of it, and nothing else.
 from __future__ import annotations
 
 import fcntl
-import json
 import secrets
 import signal
 import socket
@@ -21,7 +20,8 @@ from pathlib import Path
 
 import psutil  # type: ignore[import-untyped]
 
-from mediarank.ops.services.environment import child_environment, state_folder
+from mediarank.ops.services.environment import child_environment, state_folder, temporary_folder
+from mediarank.seals import open_json
 
 MARK = "MEDIARANK_SERVICE"
 RECORDS = "services.json"
@@ -68,9 +68,9 @@ def alone(root: Path) -> Iterator[None]:
 
 def read_records(root: Path) -> dict[str, Record]:
     try:
-        found = json.loads((state_folder(root) / RECORDS).read_text())
+        found = open_json((state_folder(root) / RECORDS).read_bytes())
         return {name: Record(**fields) for name, fields in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or not ours: nothing we could end
+    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged: nothing that we could end
         return {}
 
 
@@ -93,7 +93,7 @@ def launch(root: Path, name: str, command: Sequence[str], address: str, variable
         process = subprocess.Popen(
             command,
             cwd=root,
-            env={**child_environment(root), **variables, MARK: mark},
+            env={**child_environment(root), "TMPDIR": str(temporary_folder(root)), **variables, MARK: mark},
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -143,6 +143,21 @@ def in_use(port: int) -> bool:
         except OSError:
             return True
     return False
+
+
+def listener(port: int) -> str:
+    """Who listens on a port, as far as this user may know, for a message."""
+    try:
+        for process in psutil.process_iter():
+            try:
+                listening = [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+            except psutil.Error:  # gone meanwhile, or another user's
+                continue
+            if any(connection.laddr.port == port for connection in listening):
+                return f" by process {process.pid} ({' '.join(process.cmdline()[:4])})"
+    except OSError:
+        return ""
+    return " by a program of another user"
 
 
 def prefect_api(root: Path) -> str:

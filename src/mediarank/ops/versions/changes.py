@@ -71,7 +71,7 @@ def source_changes(before: Lock, after: Lock) -> tuple[str, ...]:
 def _label_changes(before: Lock | None, after: Lock, objects: Objects) -> dict[str, tuple[int, int]]:
     old, new = (_folder(lock, LABELS, objects) for lock in (before, after))
     counts = {}
-    for name in sorted(old.keys() | new.keys()):
+    for name in sorted(name for name in old.keys() | new.keys() if name.endswith(".csv")):
         if old.get(name) != new.get(name):
             earlier, later = (_rows(folder.get(name), objects) for folder in (old, new))
             came, went = (later - earlier).total(), (earlier - later).total()

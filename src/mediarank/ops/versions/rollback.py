@@ -8,7 +8,6 @@ what is under way, so that a rollback that was killed is put back by the next on
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mediarank.ops.runs.dvc_repair import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import repair_rwlock
 from mediarank.ops.runs.one_at_a_time import FILE, take
 from mediarank.ops.services.environment import state_folder
 from mediarank.ops.versions.git import ask_git, files_at, git
@@ -24,6 +23,7 @@ from mediarank.ops.versions.history import Version, find_version
 from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN
 from mediarank.ops.versions.objects import Objects
 from mediarank.ops.versions.verify import checkout, heal
+from mediarank.seals import open_json
 from mediarank.types import DataError, MediarankError
 
 SETTINGS: Final = (LOCK, PLAN, PARAMS)
@@ -83,7 +83,7 @@ def rollback(
     """
     root = root.resolve()
     with _alone(root):
-        mend_dvc_lock(root)
+        repair_rwlock(root)
         _put_back_interrupted(root, say)
         target = find_version(root, version)
         _refuse_changes(root)
@@ -199,7 +199,7 @@ def _put_back_interrupted(root: Path, say: Callable[[str], None]) -> None:
     note = state_folder(root) / NOTE
     if not note.exists():
         return
-    begun = json.loads(note.read_text())
+    begun = open_json(note.read_bytes())
     if git(root, "rev-parse", "HEAD") != begun["left"]:  # it was killed after its commit
         note.unlink()
         return

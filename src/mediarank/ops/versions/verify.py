@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from mediarank.ops.runs.dvc_repair import mend_dvc_lock
+from mediarank.ops.runs.dvc_repair import repair_rwlock
 from mediarank.ops.services.environment import STATE
 from mediarank.ops.versions.lockfile import dvc_hash, read_lock
 from mediarank.ops.versions.objects import Objects
@@ -50,7 +50,7 @@ class Verified:
 def verify(root: Path, remote: str | None = None, say: Say = lambda _: None) -> Verified:
     """Compare every output in the workspace at `root` with the lock, and heal what can be healed."""
     root = root.resolve()
-    if mend_dvc_lock(root):
+    if repair_rwlock(root):
         say("DVC's list of files in use had been left half-written; it is removed.")
     with Objects(root, remote) as objects:
         files = objects.expanded(read_lock(root).outs())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
 from pydantic import Field
 
@@ -13,7 +13,8 @@ from mediarank.types import ConfigError
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-MethodName = Literal["rankmkl", "equal_weights", "each_kernel", "concatenation"]
+MethodName = Literal["rankmkl", "equal_weights", "each_kernel", "concatenation", "posterior", "posterior_mkl"]
+METHODS: Final[tuple[MethodName, ...]] = get_args(MethodName)
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,14 @@ class Config:
     """
     kernels : the paper's five feature types by default; none has negative values, so exponential χ² suits each
     methods : `rankmkl`, and what the paper compares it with: the plain mean of the kernels (`equal_weights`), each
-        kernel alone (`each_kernel`, fitted as `only_<feature type>`), all features in one vector (`concatenation`)
+        kernel alone (`each_kernel`, fitted as `only_<feature type>`), all features in one vector (`concatenation`);
+        beyond it, the expected strength from class posteriors (`posterior`, which uses class labels and is left out
+        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which brings both its parts)
     serve : the fitted method that answers by default; without it, the one that validated best
     gamma_factors : γ is one of these divided by the mean distance; of several, cross-validation chooses
     cost, sigma : C and σ of RankMKL, chosen by cross-validation; only C/σ^⅓ matters, so one sigma is enough
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
+    penalties, temperatures : of the class posteriors, chosen by cross-validation
     max_pairs : ordered pairs per attribute to learn from; with many items, five per item
     exact_up_to : with more training items than this, kernels are approximated from so many `landmarks`
     """
@@ -46,12 +50,14 @@ class Config:
         KernelChoice("hog"),
         KernelChoice("gabor"),
     )
-    methods: tuple[MethodName, ...] = ("rankmkl", "equal_weights", "each_kernel", "concatenation")
+    methods: tuple[MethodName, ...] = METHODS
     serve: str | None = None
     gamma_factors: tuple[Positive, ...] = (1.0,)
     cost: tuple[Positive, ...] = (0.003, 0.01, 0.03, 0.1)
     svm_cost: tuple[Positive, ...] = (0.01, 0.03, 0.1, 0.3)
     sigma: tuple[Positive, ...] = (1.0,)
+    penalties: tuple[Positive, ...] = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+    temperatures: tuple[Positive, ...] = (0.02, 0.05, 0.1, 0.2, 0.4)
     loss: Literal["l1", "l2"] = "l2"
     regularizer: Literal["l1", "l2"] = "l2"
     folds: Annotated[int, Field(ge=2)] = 10

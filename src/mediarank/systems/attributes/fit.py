@@ -45,7 +45,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
 def fit_model(inputs: Inputs, items: Sequence[str], config: Config) -> Model:
     """Learn every attribute that the labels name from the items, which must have all feature types."""
     prepared = prepare(inputs, items, config)
-    learned = dict(learn_methods(inputs, prepared, config))
+    learned = learn_methods(inputs, prepared, config)
     validation = {name: method.validation for name, method in learned.items()}
     arrays: dict[str, np.ndarray[Any, Any]] = {
         f"anchors_{k}": kernel.anchors for k, kernel in enumerate(prepared.kernels)
@@ -62,7 +62,10 @@ def fit_model(inputs: Inputs, items: Sequence[str], config: Config) -> Model:
             {"feature": choice.feature, "kernel": kernel.kernel, "gamma": kernel.gamma, "scale": kernel.scale}
             for choice, kernel in zip(config.kernels, prepared.kernels, strict=True)
         ],
-        "uses": {name: list(method.kernels) for name, method in learned.items() if method.kernels},
+        "settings": {
+            name: {"kind": method.kind, "kernels": list(method.kernels), **method.settings}
+            for name, method in learned.items()
+        },
         "learned": {name: dict(method.facts) for name, method in learned.items()},
     }
     return Model(arrays, facts)

@@ -1,124 +1,221 @@
-"""How the methods of `attributes` are learned: a ranker per attribute, with C chosen by cross-validation over images.
+"""How the methods of `attributes` are learned, with their numbers chosen by cross-validation over images.
 
-`learn_methods` gives each method that the settings name, as numbers that a `Model` keeps.
+`learn_methods` gives each method that the settings name, as numbers that a `Model` keeps: one ranker per attribute on
+kernels (`rankmkl`, `equal_weights`, `only_…`) or on features (`concatenation`), the expected strength from class
+posteriors, and its average with RankMKL.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from mediarank.learners.kernels.class_posterior import fit_posterior
 from mediarank.learners.kernels.kernel_stack import GramStack, KernelStack, MapStack
 from mediarank.learners.kernels.rankmkl import RankMKL
-from mediarank.learners.pairwise.pair_validation import held_out_shares
+from mediarank.learners.pairwise.pair_validation import held_out_scores, share_in_order
+from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.unit_range import UnitRange
 from mediarank.systems.attributes.config import Config
 from mediarank.systems.attributes.prepare import Prepared, ranksvm
 from mediarank.systems.contract import Inputs
+from mediarank.types import Doubles
 
-Learned = Mapping[str, tuple[RankMKL, float]]
-"""Attribute -> its ranker, and the share of held-out pairs that it orders."""
 CHANCE = 0.5
 """The validation of a method where no pair could be held out."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One attribute's ranker, the share of held-out pairs that it orders, and its held-out scores (items,)."""
+
+    ranker: RankMKL
+    share: float
+    held_out: Doubles
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
     """A learned method.
 
-    arrays : what its scores are computed from: for a kernel k in `kernels` "coefficients_k" (anchors, attributes), for
-        a feature type f of the linear method "direction_f" (dimensions, attributes), and its "offset" (attributes,)
-    validation : the share of held-out pairs that it orders, as a mean over the attributes
-    facts : attribute -> how it was learned
+    kind : how a model scores with it: "kernels", "linear", "posterior" or "average"
+    arrays : what its scores are computed from: for a kernel k of `kernels` "coefficients_k" (anchors, attributes or
+        classes), for a feature type f "direction_f" (dimensions, attributes), and smaller ones
+    facts : attribute -> how it was learned, with the share of held-out pairs in order
+    held_out (attributes, items) : scores of training items by what was learned from the other folds
+    settings : numbers that all attributes share
     """
 
+    kind: str
     kernels: tuple[int, ...]
     arrays: Mapping[str, np.ndarray[Any, Any]]
-    validation: float
     facts: Mapping[str, Any]
+    held_out: Doubles
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def validation(self) -> float:
+        """The share of held-out pairs in order, as a mean over attributes."""
+        shares = [found["held_out_accuracy"] for found in self.facts.values() if found["held_out_accuracy"] is not None]
+        return float(np.mean(shares)) if shares else CHANCE
 
 
-def learn_methods(inputs: Inputs, prepared: Prepared, config: Config) -> Iterator[tuple[str, Method]]:
-    """The methods in the order of the settings; `each_kernel` stands for one method per kernel."""
+def learn_methods(inputs: Inputs, prepared: Prepared, config: Config) -> dict[str, Method]:
+    """The methods in the order of the settings; `each_kernel` stands for one method per kernel.
+
+    Posteriors need a strength of every class for every attribute; without them these methods are left out.
+    """
+    learned: dict[str, Method] = {}
+    needed = [*config.methods]
+    if "posterior_mkl" in needed:
+        needed += [part for part in ("posterior", "rankmkl") if part not in needed]
+    for name in sorted(needed, key="posterior_mkl".__eq__):  # the average comes after its parts
+        learned |= dict(_learn(name, inputs, prepared, config, learned))
+    listed = [f"only_{kernel}" for kernel in config.kernel_names]
+    order = [own for name in config.methods for own in (listed if name == "each_kernel" else [name])]
+    return {name: learned[name] for name in [*order, *learned] if name in learned}
+
+
+def _learn(
+    name: str, inputs: Inputs, prepared: Prepared, config: Config, before: Mapping[str, Method]
+) -> Iterator[tuple[str, Method]]:
     every = tuple(range(len(prepared.kernels)))
-    for name in config.methods:
-        if name == "rankmkl":
-            settings = [{"sigma": sigma, "C": C} for sigma, C in product(config.sigma, sorted(config.cost))]
-            learner = RankMKL(regularizer=config.regularizer, loss=config.loss, seed=config.seed)
-            yield name, _on_kernels(prepared, every, learn(prepared.stack, prepared, learner, settings))
-        elif name == "equal_weights":
-            yield name, _on_kernels(prepared, every, learn(prepared.stack, prepared, *ranksvm(config)))
-        elif name == "each_kernel":
-            for k, kernel in enumerate(config.kernel_names):
-                learned = learn(prepared.stack.only(k), prepared, *ranksvm(config))
-                yield f"only_{kernel}", _on_kernels(prepared, (k,), learned)
-        else:
-            yield name, _concatenation(inputs, prepared, config)
+    if name == "rankmkl":
+        settings = [{"sigma": sigma, "C": C} for sigma, C in product(config.sigma, sorted(config.cost))]
+        learner = RankMKL(regularizer=config.regularizer, loss=config.loss, seed=config.seed)
+        yield name, _on_kernels(prepared, every, learn(prepared.stack, prepared, learner, settings))
+    elif name == "equal_weights":
+        yield name, _on_kernels(prepared, every, learn(prepared.stack, prepared, *ranksvm(config)))
+    elif name == "each_kernel":
+        for k, kernel in enumerate(config.kernel_names):
+            own = learn(prepared.stack.only(k), prepared, *ranksvm(config))
+            yield f"only_{kernel}", _on_kernels(prepared, (k,), own)
+    elif name == "concatenation":
+        yield name, _concatenation(inputs, prepared, config)
+    elif name == "posterior":
+        found = _posterior(inputs, prepared, config)
+        if found is not None:
+            yield name, found
+    elif "posterior" in before:
+        yield name, _average([before["posterior"], before["rankmkl"]], prepared)
 
 
-def learn(stack: KernelStack, prepared: Prepared, learner: RankMKL, settings: Sequence[Mapping[str, float]]) -> Learned:
+def learn(
+    stack: KernelStack, prepared: Prepared, learner: RankMKL, settings: Sequence[Mapping[str, float]]
+) -> dict[str, Learned]:
     """A ranker per attribute, with the setting that orders held-out pairs best."""
     learned = {}
     for attribute, pairs in prepared.pairs.items():
-        shares = held_out_shares(stack, pairs, prepared.fold_of, learner, settings)
+        scores = held_out_scores(stack, pairs, prepared.fold_of, learner, settings)
+        shares = np.array([share_in_order(row, pairs, prepared.fold_of) for row in scores])
         best = int(np.nanargmax(shares)) if np.isfinite(shares).any() else 0
-        learned[attribute] = clone(learner).set_params(**settings[best]).fit(stack, pairs), float(shares[best])
+        ranker = clone(learner).set_params(**settings[best]).fit(stack, pairs)
+        learned[attribute] = Learned(ranker, float(shares[best]), scores[best])
     return learned
 
 
-def _on_kernels(prepared: Prepared, kernels: tuple[int, ...], learned: Learned) -> Method:
+def _on_kernels(prepared: Prepared, kernels: tuple[int, ...], learned: Mapping[str, Learned]) -> Method:
     stack = prepared.stack if len(kernels) == len(prepared.kernels) else prepared.stack.only(kernels[0])
-    parts = [stack.by_kernel(ranker.weights_, ranker.coef_) for ranker, _ in learned.values()]
-    arrays = {}
-    for place, k in enumerate(kernels):
-        own = np.stack([part[place] for part in parts], axis=1)
-        own = own if prepared.roots is None else prepared.roots[k] @ own
-        arrays[f"coefficients_{k}"] = own.astype(np.float32)
-    return Method(kernels, arrays, _validation(learned), _facts(learned))
+    parts = [stack.by_kernel(found.ranker.weights_, found.ranker.coef_) for found in learned.values()]
+    own = [np.stack([part[place] for part in parts], axis=1) for place in range(len(kernels))]
+    return Method("kernels", kernels, _coefficients(prepared, kernels, own), _facts(learned), _held_out(learned))
+
+
+def _coefficients(prepared: Prepared, kernels: Sequence[int], own: Sequence[Doubles]) -> dict[str, Any]:
+    """What each anchor counts; with landmarks, from what each of their columns counts."""
+    return {
+        f"coefficients_{k}": (part if prepared.roots is None else prepared.roots[k] @ part).astype(np.float32)
+        for k, part in zip(kernels, own, strict=True)
+    }
 
 
 def _concatenation(inputs: Inputs, prepared: Prepared, config: Config) -> Method:
-    """Linear RankSVM on all features in one vector, scaled to [0, 1]; it is kept as a direction per feature type."""
+    """Linear RankSVM on all features in one vector, each type scaled to [0, 1]; kept as a direction per type."""
     rows = [inputs.feature(name).rows(prepared.items) for name in config.features]
     scaler = UnitRange.fit(rows)
     scaled = scaler.transform(rows)
     [(kernel, gram)] = fit_kernel("linear", scaled)
-    stack = GramStack([gram]) if prepared.roots is None else MapStack([scaled / np.float32(np.sqrt(kernel.scale))])
+    exact = prepared.roots is None
+    stack = GramStack([gram]) if exact else MapStack([scaled / np.float32(np.sqrt(kernel.scale))])
     learned = learn(stack, prepared, *ranksvm(config))
     directions = []
-    for ranker, _ in learned.values():
-        [coef] = stack.by_kernel(ranker.weights_, ranker.coef_)
-        toward = (
-            scaled.T.astype(np.float64) @ coef / kernel.scale if prepared.roots is None else coef / kernel.scale**0.5
-        )
+    for found in learned.values():
+        [coef] = stack.by_kernel(found.ranker.weights_, found.ranker.coef_)
+        toward = scaled.T.astype(np.float64) @ coef / kernel.scale if exact else coef / kernel.scale**0.5
         directions.append(toward / scaler.span)
     direction = np.stack(directions, axis=1)
     ends = np.cumsum([part.shape[1] for part in rows])[:-1]
     arrays = {f"direction_{name}": part for name, part in zip(config.features, np.split(direction, ends), strict=True)}
     arrays["offset"] = -(scaler.low.astype(np.float64) @ direction)
-    return Method((), arrays, _validation(learned), _facts(learned))
+    return Method("linear", (), arrays, _facts(learned), _held_out(learned))
 
 
-def _validation(learned: Learned) -> float:
-    shares = [share for _, share in learned.values() if np.isfinite(share)]
-    return float(np.mean(shares)) if shares else CHANCE
+def _posterior(inputs: Inputs, prepared: Prepared, config: Config) -> Method | None:
+    """None where some class of the training items has no known strength in some attribute."""
+    class_of = [inputs.labels.class_of.get(item) for item in prepared.items]
+    classes = sorted({name for name in class_of if name is not None})
+    memberships = np.array([[name == own for name in classes] for own in class_of], dtype=np.float64)
+    strengths = np.full((len(classes), len(prepared.pairs)), np.nan)
+    known = supervise(inputs.labels, prepared.items)
+    for column, attribute in enumerate(prepared.pairs):
+        for row in range(len(classes)):
+            own = known[attribute].strengths[memberships[:, row] > 0]
+            strengths[row, column] = own.mean() if np.isfinite(own).all() else np.nan
+    if len(classes) < 2 or not np.isfinite(strengths).all():
+        return None
+    found = fit_posterior(
+        prepared.stack,
+        memberships,
+        strengths,
+        prepared.pairs,
+        prepared.fold_of,
+        sorted(config.penalties),
+        sorted(config.temperatures),
+    )
+    every = tuple(range(len(prepared.kernels)))
+    arrays = _coefficients(prepared, every, prepared.stack.by_kernel(found.weights, found.coef))
+    arrays |= {"shares": found.shares, "strengths": strengths}
+    facts = {a: {"held_out_accuracy": None if np.isnan(share) else share} for a, share in found.validation.items()}
+    settings = {"penalty": found.penalty, "temperature": found.temperature, "classes": classes}
+    return Method("posterior", every, arrays, facts, found.held_out, settings)
 
 
-def _facts(learned: Learned) -> dict[str, Any]:
+def _average(parts: Sequence[Method], prepared: Prepared) -> Method:
+    """The sum of two methods' scores, each divided by the deviation of its held-out scores."""
+    units = np.array([[_deviation(row) for row in part.held_out] for part in parts])
+    held_out = np.sum([part.held_out / unit[:, None] for part, unit in zip(parts, units, strict=True)], axis=0)
+    facts = {}
+    for row, (attribute, pairs) in enumerate(prepared.pairs.items()):
+        share = share_in_order(held_out[row], pairs, prepared.fold_of)
+        facts[attribute] = {"held_out_accuracy": None if np.isnan(share) else share}
+    return Method("average", (), {"units": units}, facts, held_out, {"of": ["posterior", "rankmkl"]})
+
+
+def _deviation(scores: Doubles) -> float:
+    known = scores[np.isfinite(scores)]
+    spread = float(known.std()) if len(known) else 0.0
+    return spread if spread > 0 else 1.0
+
+
+def _held_out(learned: Mapping[str, Learned]) -> Doubles:
+    return np.stack([found.held_out for found in learned.values()])
+
+
+def _facts(learned: Mapping[str, Learned]) -> dict[str, Any]:
     return {
         attribute: {
-            "C": ranker.C,
-            "sigma": ranker.sigma,
-            "weights": ranker.weights_.tolist(),
-            "held_out_accuracy": None if np.isnan(share) else share,
-            "converged": bool(ranker.converged_),
-            "objectives": [step.objective for step in ranker.history_],
+            "C": found.ranker.C,
+            "sigma": found.ranker.sigma,
+            "weights": found.ranker.weights_.tolist(),
+            "held_out_accuracy": None if np.isnan(found.share) else found.share,
+            "converged": bool(found.ranker.converged_),
+            "objectives": [step.objective for step in found.ranker.history_],
         }
-        for attribute, (ranker, share) in learned.items()
+        for attribute, found in learned.items()
     }

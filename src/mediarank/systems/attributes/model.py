@@ -1,8 +1,9 @@
 """The fitted system `attributes`: how much of each attribute an item shows, by every method.
 
 However it was learned (on Gram matrices or on landmarks' columns), a score is a weighted sum of kernel values with
-anchors, or a linear function of the features. An item is scored once; comparing two is then a subtraction, and 1 is
-the margin that training asks of a pair. The model is its arrays and facts; an array is read when a method needs it.
+anchors, a linear function of the features, or an expected strength made of such sums. An item is scored once;
+comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is its arrays and facts;
+an array is read when a method needs it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from mediarank.learners.kernels.expected_strength import expected_strengths
 from mediarank.similarity.fitted_kernel import FittedKernel
 from mediarank.similarity.kernels import linear
 from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
@@ -22,8 +24,8 @@ BLOCK: Final = 2048
 
 
 class Model(RankingModel):
-    """facts : `names`, `features`, `kernels` (feature, kernel, gamma, scale), `uses` (method -> kernels that it sums),
-    and how each attribute was learned
+    """facts : `names`, `features`, `kernels` (feature, kernel, gamma, scale), `settings` (method -> its kind, the
+    kernels that it sums and other numbers), and how each attribute was learned
     arrays : "anchors_k" of kernel k, and those of a method (see `methods.py`) as "<method>.<array>"
     """
 
@@ -44,23 +46,39 @@ class Model(RankingModel):
         scores = np.zeros((len(items), len(columns)))
         for start in range(0, len(items), BLOCK):
             block = items[start : start + BLOCK]
-            scores[start : start + BLOCK] = self._scores(described, block, columns, chosen)
+            scores[start : start + BLOCK] = self._scores(described, block, columns, chosen, {})
         return scores
 
-    def _scores(self, described: Described, items: Sequence[str], columns: list[int], method: str) -> Doubles:
-        if method not in self.facts["uses"]:
+    def _scores(
+        self, described: Described, items: Sequence[str], columns: list[int], method: str, computed: dict[int, Floats]
+    ) -> Doubles:
+        """computed : the kernel values of these items that are known already"""
+        settings = self.facts["settings"][method]
+        if settings["kind"] == "average":
+            units = self._array(f"{method}.units")[:, columns]
+            parts = [self._scores(described, items, columns, part, computed) for part in settings["of"]]
+            return np.asarray(sum(part / unit for part, unit in zip(parts, units, strict=True)))
+        if settings["kind"] == "linear":
             scores = np.tile(self._array(f"{method}.offset")[columns], (len(items), 1))
             for name in self.facts["features"]:
                 direction = self._array(f"{method}.direction_{name}")[:, columns]
                 scores += linear(_rows(described, name, items), direction.T)
             return scores
-        scores = np.zeros((len(items), len(columns)))
-        for k in self.facts["uses"][method]:
-            coefficients = self._array(f"{method}.coefficients_{k}")[:, columns].astype(np.float64)
+        posterior = settings["kind"] == "posterior"
+        wanted = len(settings["classes"]) if posterior else len(columns)
+        scores = np.zeros((len(items), wanted))
+        for k in settings["kernels"]:
+            coefficients = self._array(f"{method}.coefficients_{k}").astype(np.float64)
+            coefficients = coefficients if posterior else coefficients[:, columns]
             if coefficients.any():
-                values = self._kernel(k).between(_rows(described, self.facts["kernels"][k]["feature"], items))
-                scores += linear(values.astype(np.float64), coefficients.T)
-        return scores
+                if k not in computed:
+                    rows = _rows(described, self.facts["kernels"][k]["feature"], items)
+                    computed[k] = self._kernel(k).between(rows)
+                scores += linear(computed[k].astype(np.float64), coefficients.T)
+        if not posterior:
+            return scores
+        strengths = self._array(f"{method}.strengths")[:, columns]
+        return expected_strengths(scores + self._array(f"{method}.shares"), strengths, settings["temperature"])
 
     def _kernel(self, k: int) -> FittedKernel:
         found = self.facts["kernels"][k]

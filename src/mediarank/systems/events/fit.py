@@ -141,7 +141,7 @@ def fit_clips(
         )
         for e, event in enumerate(clips.shown)
     }  # fmt: skip
-    groups = np.unique([clips.groups.get(clip, clip) for clip in clips.rank], return_inverse=True)[1]
+    groups = np.unique([clips.groups.get(clip, clip) for clip in clips.base + clips.rank], return_inverse=True)[1]
     truth = Truth(marks["base"], marks["rank"], marks["valid"], groups)
     validation = validate(sets, uses, tuple(clips.matrices), FROZEN, truth, config.seed)
     model = Model(

@@ -1,10 +1,10 @@
 """The experiment of paper 002, section 3, on any base scores: how fusions do as unseen labelled clips get fewer.
 
-In each of 100 repeats the base models' training clips are drawn with replacement and a subset of the unseen clips
-without, n_T = r·n_S of them; every fusion learns from the same draws and ranks the same test clips. Repeats are
-learned side by side, a block of them at a time so that a block stays in the processor's cache, and blocks are shared
-among threads; events go to the machines of a cluster, if there is one. Then the figures: 2 (held-in and unseen scores),
-4 (AP and best F1 by r) and 5 (by iteration).
+In each of 100 repeats the base models' training clips are drawn with replacement, and n_T = r·n_S of the unseen clips
+without; every fusion learns from the same draws and ranks the same test clips. Repeats are learned side by side in
+blocks that fit the processor's cache, and blocks are shared among threads; events are shared among the workers of a
+cluster, if there is one. Then the figures: 2 (held-in and unseen scores), 4 (AP and best F1 by r) and 5 (by
+iteration).
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ METRICS: Final = ("ap", "f1")
 BLOCK: Final = 10
 """Repeats learned side by side."""
 FEWEST: Final = 2
-"""Positives that a drawn subset of unseen clips has at least, if there are so many."""
+"""Least number of positives in a drawn subset of unseen clips, if there are enough."""
 SURE: Final = 1.96
-"""Standard errors on either side of a mean that its band reaches to."""
+"""Half width of a band around a mean, in standard errors."""
 
 
 @dataclass(frozen=True)
 class EventScores:
-    """Scores (clips, classifiers) of one event, by the same base models, and which clips show it.
+    """Scores (clips, classifiers) of one event, by the same base models, and the labels of the clips.
 
     held_in, out_of_fold : of the clips that base models were trained on, by themselves and by cross-validation
-    unseen, test : of the clips that fusions may learn from, and of those that they are measured on
+    unseen, test : of the clips that fusions may learn from, and of the test clips
     """
 
     held_in: Doubles
@@ -69,9 +69,9 @@ class Draws:
 
 
 def draw(event: EventScores, ratio: float, repeats: int, rng: np.random.Generator) -> Draws:
-    """The base clips with replacement; of the unseen ones a subset in which positives keep their share.
+    """The base clips with replacement; of the unseen clips a subset with the same share of positives.
 
-    Few positives are never none: a subset holds two, or all if there are fewer.
+    A subset has at least two positives, or all if there are fewer.
     """
     base, unseen = len(event.base_y), len(event.unseen_y)
     wanted = min(unseen, max(FEWEST + 1, round(ratio * base)))
@@ -122,7 +122,7 @@ class ProtocolResult:
         return pd.DataFrame(rows, columns=["event", "ratio", "method", "metric", "mean", "low", "high"])
 
     def compare(self, metric: str, first: str, second: str) -> pd.DataFrame:
-        """event, ratio, difference, low, high: how much better the first is, repeat by repeat."""
+        """event, ratio, difference, low, high: the lead of the first over the second, paired by repeat."""
         gaps = self.of(metric, first) - self.of(metric, second)
         rows = [
             (event, ratio, *band(gaps[e, r]))
@@ -142,7 +142,7 @@ def run_protocol(
 ) -> ProtocolResult:
     """Section 3: every method on every event at every ratio, `repeats` times."""
     if not events:
-        raise DataError("There is no event with base scores to measure on.")
+        raise DataError("There is no event with base scores to measure.")
     one = partial(_one_event, methods=methods, ratios=ratios, repeats=repeats, seed=seed)
     values = fan_out(one, list(enumerate(events.values())), "repeats of events", batch=1)
     return ProtocolResult(tuple(methods), tuple(events), tuple(ratios), np.stack(values, axis=2))

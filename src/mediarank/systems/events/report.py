@@ -53,7 +53,7 @@ def section(
         depth=results,
         intro=[
             "Every event is a query against the test clips. Base classifiers look at motion, objects, scene and sound; "
-            "fusions learn how far to trust each, from clips that the classifiers have not seen and from those that "
+            "fusions learn how much each counts, from clips that the classifiers have not seen and from those that "
             "they were trained on.",
             f"The served method is {facts['served']}.",
         ],

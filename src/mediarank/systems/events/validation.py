@@ -1,8 +1,9 @@
 """Which method of `events` is served: how well each ranks clips that neither classifiers nor fusions have seen.
 
-The clips of `rank` are dealt into folds, groups kept together. Each fusion learns from all of `base` and from the
-other folds, and ranks the clips of the fold together with those of `valid`. The figure of a method is its mean average
-precision over folds and events.
+The clips of `base` and `rank` are dealt into folds, groups kept together. Each fusion learns from the other folds and
+ranks the clips of the fold together with those of `valid`; clips of `base` are ranked by their out-of-fold scores. The
+figure of a method is its mean average precision over folds and events. The clips of `rank` alone would be too few to
+tell methods apart.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from mediarank.types import Doubles
 
 Marks = npt.NDArray[np.bool_]
 FOLDS: Final = 5
-REPEATS: Final = 3
+REPEATS: Final = 2
 """Times that the clips are dealt anew."""
 
 
@@ -38,10 +39,15 @@ class Judged:
     unseen: Doubles
     valid: Doubles
 
+    @property
+    def honest(self) -> Doubles:
+        """Scores of the clips of all three roles by classifiers that have not seen them."""
+        return np.concatenate([self.out_of_fold, self.unseen, self.valid])
+
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """(clips, events) which clips of each role show which event; groups : (rank clips,) numbers"""
+    """(clips, events) which clips of each role show which event; groups : (base and rank clips,) numbers"""
 
     base: Marks
     rank: Marks
@@ -56,40 +62,38 @@ def validate(
     figures = {}
     for method, which in uses.items():
         figures[method] = _figure(lambda kept, e, m=method, j=sets[which]: _fused(m, j, truth, kept, e), truth, seed)  # type: ignore[misc]
-    found = sets[frozen]
     for column, name in enumerate(alone):
-        scores = np.concatenate([found.unseen[:, :, column], found.valid[:, :, column]])
+        scores = sets[frozen].honest[:, :, column]
         figures[name] = _figure(lambda kept, e, s=scores: s[:, e], truth, seed)  # type: ignore[misc]
     return figures
 
 
 def _fused(method: str, judged: Judged, truth: Truth, kept: npt.NDArray[np.intp], event: int) -> Doubles:
-    """Scores of all clips of `rank`, then of `valid`, by a fusion that learned from the clips `kept` of `rank`."""
-    kind = fusion(method)
-    source = kind.of(judged.held_in[:, event], judged.out_of_fold[:, event])
-    learned = kind.make().fit(source, truth.base[:, event], judged.unseen[kept, event], truth.rank[kept, event])
-    return learned.predict(np.concatenate([judged.unseen[:, event], judged.valid[:, event]]))
+    """Scores of the clips of `base`, `rank` and `valid` by a fusion that learned from `kept`, of the first two."""
+    kind, count = fusion(method), len(truth.base)
+    base, rank = kept[kept < count], kept[kept >= count] - count
+    source = kind.of(judged.held_in[base, event], judged.out_of_fold[base, event])
+    learned = kind.make().fit(source, truth.base[base, event], judged.unseen[rank, event], truth.rank[rank, event])
+    return learned.predict(judged.honest[:, event])
 
 
 def _figure(scores: Callable[[npt.NDArray[np.intp], int], Doubles], truth: Truth, seed: int) -> float:
-    """scores : of all clips of `rank` and `valid`, given the clips to learn from and the event"""
-    clips = np.arange(len(truth.rank))
+    """scores : of all clips of `base`, `rank` and `valid`, given the clips to learn from and the event"""
+    clips = np.arange(len(truth.base) + len(truth.rank))
     valid = len(clips) + np.arange(len(truth.valid))
     values = []
     for event in range(truth.rank.shape[1]):
-        marks = np.concatenate([truth.rank[:, event], truth.valid[:, event]])
+        marks = np.concatenate([truth.base[:, event], truth.rank[:, event], truth.valid[:, event]])
         folds = [
             fold
             for repeat in range(REPEATS)
-            for fold in grouped_folds(
-                truth.rank[:, event], truth.groups, FOLDS, np.random.default_rng([seed, event, repeat])
-            )
-        ] or [np.zeros(0, dtype=np.intp)]
+            for fold in grouped_folds(marks[clips], truth.groups, FOLDS, np.random.default_rng([seed, event, repeat]))
+        ]
         precisions = []
         for fold in folds:
-            judged = np.concatenate([fold, valid])
-            if marks[judged].any() and not marks[judged].all():
-                precisions.append(average_precision(marks[judged], scores(np.setdiff1d(clips, fold), event)[judged]))
+            kept, judged = np.setdiff1d(clips, fold), np.concatenate([fold, valid])
+            if (kept >= len(truth.base)).any():
+                precisions.append(average_precision(marks[judged], scores(kept, event)[judged]))
         if precisions:
             values.append(float(np.mean(precisions)))
     return float(np.mean(values)) if values else 0.0

@@ -1,0 +1,83 @@
+"""What the teaching benchmark measures on: a collection's labels, and its pictures described once and kept.
+
+The feature type is the pretrained network where the family exists. `--hand-made` takes colour, texture and gradients
+instead, to see what teaching is worth without a network.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from mediarank.collections.sources import open_collection
+from mediarank.fanout import fan_out
+from mediarank.features.base import Extractor
+from mediarank.features.families import EXTRACTORS
+from mediarank.features.gist import Gist
+from mediarank.features.hog import Hog
+from mediarank.features.lbp import Lbp
+from mediarank.labels import Labels
+from mediarank.media.image import decode_image
+from mediarank.media.limits import Limits
+from mediarank.media.working import fit_inside
+from mediarank.types import FeatureMatrix
+
+LONGEST_SIDE = 320
+NETWORK = "network"
+
+
+@dataclass(frozen=True)
+class Described:
+    """labels : of the pictures; matrices : by feature type, all over the same items"""
+
+    labels: Labels
+    matrices: Mapping[str, FeatureMatrix]
+
+    @property
+    def items(self) -> list[str]:
+        return next(iter(self.matrices.values())).ids.tolist()
+
+
+def feature_types(hand_made: bool) -> dict[str, Extractor]:
+    if NETWORK in EXTRACTORS and not hand_made:
+        return {NETWORK: EXTRACTORS[NETWORK]()}  # type: ignore[dict-item]
+    return {
+        "lab": EXTRACTORS["lab_histogram"](granularity="thirds", normalisation="sqrt"),  # type: ignore[dict-item]
+        "gist": Gist(colour=True),
+        "hog": Hog(),
+        "lbp": Lbp(cells=4),
+    }
+
+
+def describe(folder: Path, cache: Path, hand_made: bool = False) -> Described:
+    """Every labelled picture of a collection."""
+    listing = open_collection(folder)
+    labelled = {*listing.labels["keywords"]["item"], *listing.labels.looked_at}
+    files = [(item, listing.files[item]) for item in sorted(labelled & set(listing.files))]
+    types = feature_types(hand_made)
+    vectors = _cached(types, files, cache)
+    ids = np.array([item for item, _ in files])
+    matrices = {name: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), rows) for name, rows in vectors.items()}
+    return Described(listing.labels.restricted_to(ids.tolist()), matrices)
+
+
+def _cached(types: Mapping[str, Extractor], files: list[tuple[str, Path]], cache: Path) -> dict[str, np.ndarray]:
+    made = {}
+    for name, extractor in types.items():
+        key = hashlib.sha256(repr([files, extractor.identity()]).encode()).hexdigest()[:16]
+        kept = cache / f"teaching-{name}-{key}.npy"
+        if not kept.exists():
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            rows = fan_out(partial(_vector, extractor), [path for _, path in files], name)
+            np.save(kept, np.stack(rows))
+        made[name] = np.load(kept)
+    return made
+
+
+def _vector(extractor: Extractor, path: Path) -> np.ndarray:
+    return extractor.extract(fit_inside(decode_image(path, Limits()), LONGEST_SIDE))

@@ -1,0 +1,91 @@
+"""What people wrote into a file about it: keywords, title, rating and regions from XMP and IPTC.
+
+`may_describe` looks for the marks of such blocks without decoding anything, so that a collection without them costs
+next to nothing; `read_description` reads them.
+"""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+from typing import Any, Final
+
+from PIL import Image, IptcImagePlugin
+
+from mediarank.media.image import opened_image
+from mediarank.media.limits import Limits
+from mediarank.media.sniff import image_format, read_head
+from mediarank.media.xmp import Description, read_xmp
+from mediarank.types import MediaError
+
+_XMP: Final = (b"http://ns.adobe.com/xap/1.0/", b"<x:xmpmeta", b"XML:com.adobe.xmp")
+_IPTC: Final = (b"Photoshop 3.0\x008BIM",)
+_IPTC_TITLE, _IPTC_KEYWORDS, _IPTC_CHARSET = (2, 5), (2, 25), (1, 90)
+_UTF8: Final = b"\x1b%G"
+
+
+def may_describe(path: Path) -> bool:
+    """Whether an image file holds a mark of XMP or IPTC."""
+    try:
+        form = image_format(read_head(path))
+        if form is None:
+            return False
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
+            return any(content.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
+    except (MediaError, OSError, ValueError):
+        return False
+
+
+def read_description(path: Path, limits: Limits) -> Description:
+    """The description inside an image file; XMP goes before IPTC. Raises MediaError for what can't be opened."""
+    with opened_image(path, limits) as (_, image):
+        found = Description()
+        for data in _packets(image):
+            try:
+                found = found.or_else(read_xmp(data))
+            except MediaError:
+                continue
+        return found.or_else(_iptc(image))
+
+
+def _packets(image: Image.Image) -> list[bytes]:
+    """XMP packets as Pillow hands them out for the different formats."""
+    candidates: list[Any] = [image.info.get("xmp"), image.info.get("XML:com.adobe.xmp")]
+    if image.format == "TIFF":
+        candidates.append(image.tag_v2.get(700))  # type: ignore[attr-defined]
+    encoded = [c.encode("utf-8", "replace") if isinstance(c, str) else c for c in candidates]
+    return [bytes(c) for c in encoded if isinstance(c, bytes | bytearray) and c]
+
+
+def _iptc(image: Image.Image) -> Description:
+    try:
+        fields: dict[tuple[int, int], Any] = IptcImagePlugin.getiptcinfo(image) or {}  # type: ignore[arg-type]
+    except Exception:  # a damaged block raises nearly anything, and does not harm the picture
+        return Description()
+    encoding = "utf-8" if _as_list(fields.get(_IPTC_CHARSET)) == [_UTF8] else None
+    words = [_decoded(value, encoding) for value in _as_list(fields.get(_IPTC_KEYWORDS))]
+    title = [_decoded(value, encoding) for value in _as_list(fields.get(_IPTC_TITLE))]
+    return Description(tuple(dict.fromkeys(word for word in words if word)), next(iter(title), ""))
+
+
+def _as_list(value: Any) -> list[bytes]:
+    values = value if isinstance(value, list) else [value]
+    return [v for v in values if isinstance(v, bytes)]
+
+
+def _decoded(value: bytes, encoding: str | None) -> str:
+    """IPTC text: UTF-8 where it says so or is it, or else the code page of old programs."""
+    try:
+        text = value.decode(encoding or "utf-8")
+    except UnicodeDecodeError:
+        text = value.decode("cp1252", "replace")
+    return "".join(c for c in " ".join(text.split()) if c.isprintable()).strip()[:500]
+
+
+def _end_of_jpeg_header(content: mmap.mmap) -> int:
+    """Where the markers end and the pixels begin."""
+    position = 2
+    while position + 4 <= len(content) and content[position] == 0xFF and content[position + 1] != 0xDA:
+        position += 2 + int.from_bytes(content[position + 2 : position + 4], "big")
+    return min(position, len(content))

@@ -1,0 +1,144 @@
+"""Stages of one DVC project, brought up to date in the steps of `dvc repro`, but several at a time.
+
+`dvc repro` takes one stage after the other: is it up to date, are its outputs in the run cache, run its command, record
+what it wrote. Here the command is left to the caller: `begin` does what comes before it and `finish` what comes after
+it, so that commands of independent stages can run side by side while DVC is imported once and its lock is held only
+for moments. What is left in dvc.lock, in the cache and in the run cache is what `dvc repro` leaves there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mediarank.ops.runs.dag import Plan, address_of, commands_of, open_repo, plan_of, put_in_order
+
+CACHED, RESTORED, RAN, TO_RUN = "cached", "restored", "ran", "to run"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What has become of a stage, and what is still to be run for it.
+
+    outcome : CACHED, RESTORED, RAN (a stage without a command), or TO_RUN: call `finish` after the commands
+    commands : as dvc.yaml writes them, for a shell
+    folder : where to run them
+    variables : what DVC adds to their environment
+    """
+
+    outcome: str
+    commands: tuple[str, ...] = ()
+    folder: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+
+
+class Stages:
+    """The stages of the project at `root`; not for several threads at once.
+
+    What stages read stays locked for other DVC processes until the end, what they write until they are finished.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._stack = ExitStack()
+        self._reading: set[str] = set()
+        self._writing: dict[str, ExitStack] = {}
+
+    def __enter__(self) -> Stages:
+        with ExitStack() as stack:
+            self._repo = stack.enter_context(open_repo(self.root))
+            with self._repo.lock:
+                self.plan, planned = plan_of(self._repo)
+            self._stages = {address_of(stage): stage for stage in planned}
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for address in list(self._writing):
+            self.abandon(address)
+        with self._repo.lock:
+            self._stack.close()
+
+    def begin(self, address: str) -> Begun:
+        """Do all that comes before a stage's command; its upstream stages are up to date."""
+        from dvc.stage.cache import RunCacheNotFoundError
+
+        stage = self._stages[address]
+        with self._at_work(stage, address):
+            if not stage.changed():
+                return Begun(CACHED)
+            if stage.frozen or stage.is_import or not stage.cmd:
+                stage.reproduce()
+                stage.dump(update_pipeline=False)
+                return Begun(RAN)
+            stage.remove_outs(ignore_remove=False, force=False)
+            try:
+                self._repo.stage_cache.restore(stage)
+            except RunCacheNotFoundError:
+                stage.save_deps()
+                self._writing[address] = self._claim.pop_all()
+                variables = (("DVC_ROOT", self._repo.root_dir), ("DVC_STAGE", stage.addressing))
+                return Begun(TO_RUN, commands_of(stage.cmd), stage.wdir, variables)
+            self._record(stage)
+            return Begun(RESTORED)
+
+    def finish(self, address: str) -> None:
+        """Record what a stage's commands wrote."""
+        stage = self._stages[address]
+        self._claim = self._writing.pop(address)
+        with self._at_work(stage):
+            self._record(stage)
+
+    def abandon(self, address: str) -> None:
+        """Forget a stage whose commands failed: nothing of it is recorded."""
+        with self._repo.lock:
+            self._writing.pop(address).close()
+
+    def put_in_order(self) -> None:
+        """See `dag.put_in_order`."""
+        with self._repo.lock:
+            put_in_order(self._repo, self.plan)
+
+    def _record(self, stage: Any) -> None:
+        uncached = any(not out.use_cache for out in stage.outs if not (out.is_metric or out.is_plot))
+        stage.save(run_cache=not uncached)
+        stage.commit()
+        stage.dump(update_pipeline=False)
+
+    @contextmanager
+    def _at_work(self, stage: Any, claim: str = "") -> Iterator[None]:
+        """Hold DVC's lock, and the claim on what the stage reads and writes, which ends with this if not moved."""
+        with self._repo.lock, self._repo.scm_context(quiet=True):
+            if claim:
+                self._claim = ExitStack()
+                reads = [path for path in _paths(stage.deps) if path not in self._reading]
+                self._stack.enter_context(self._rwlock(reads, []))
+                self._reading.update(reads)
+                self._claim.enter_context(self._rwlock([], _paths(stage.outs)))
+            try:
+                yield
+            finally:
+                self._claim.close()
+                self._repo._reset()  # as DVC does between two stages: nothing that may change is remembered
+
+    def _rwlock(self, read: list[str], write: list[str]) -> Any:
+        import sys
+
+        from dvc.rwlock import rwlock
+
+        hard = self._repo.config["core"].get("hardlink_lock", False)
+        # The name under which DVC's own calls take the lock: what this process holds does not keep it out.
+        return rwlock(self._repo.tmp_dir, self._repo.fs, " ".join(sys.argv), read, write, hard)
+
+
+def _paths(entries: Any) -> list[str]:
+    from dvc.dependency.db import AbstractDependency
+    from dvc.dependency.repo import RepoDependency
+
+    return [entry.fs_path for entry in entries if not isinstance(entry, (RepoDependency, AbstractDependency))]
+
+
+__all__ = ["CACHED", "RAN", "RESTORED", "TO_RUN", "Begun", "Plan", "Stages"]
