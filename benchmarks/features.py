@@ -11,7 +11,7 @@ of few pictures with codebooks of many (`features_codebook.py`).
     python benchmarks/features.py                                # pictures that it draws itself
     python benchmarks/features.py --data FOLDER                  # a collection's; all of it if it is Corel 5K
     python benchmarks/features.py --data FOLDER --params FILE    # feature types of another params.yaml
-    python benchmarks/features.py --parts network                # families, network, collection or codebook
+    python benchmarks/features.py --parts network                # or families, layers, collection, codebook
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import pandas as pd
 import scipy.fft
 import yaml
 from features_codebook import codebook_quality
-from features_network import network_speed
+from features_network import layer_quality, network_speed
 from joblib.externals.loky import get_reusable_executor
 from pydantic import TypeAdapter
 from skimage.color import rgb2lab
@@ -59,7 +59,7 @@ from mediarank.features.pixels import grey, resized
 from mediarank.media.working import read_picture
 from mediarank.types import Roles
 
-PARTS = ("families", "network", "collection", "codebook")
+PARTS = ("families", "network", "layers", "collection", "codebook")
 SIDE = 256
 EXTENSIONS = {".jpg", ".jpeg", ".png"}
 Pair = tuple[str, str, Callable[[Any], Any], Callable[[Any], Any], list[Any]]
@@ -83,6 +83,8 @@ def main() -> None:
     corel = corel5k(options.data)
     if "collection" in options.parts:
         report |= collection_seconds(corel, options.params)
+    if "layers" in options.parts:
+        report["layers"] = layer_quality(corel) if corel else None
     if "codebook" in options.parts:
         report["codebook"] = codebook_quality(corel) if corel else None
     print(json.dumps(report))

@@ -1,7 +1,8 @@
 """The family `network` against a plain loop over onnxruntime, from working copies on disk to vectors, on one core.
 
 The peer is what one would write: Pillow opens and resizes a file, and the same graph runs on batches of the size that
-suits it best. Both sides are timed in turns by processor time, best of several.
+suits it best. Both sides are timed in turns by processor time, best of several. `layer_quality` compares the settings
+of the family by what they find on Corel 5K.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pandas as pd
+from features_corel import read_corel
 from PIL import Image
 
 from mediarank.features.cache import FeatureCache
@@ -24,6 +26,7 @@ from mediarank.features.feature_type import FeatureType
 from mediarank.features.network import Network
 from mediarank.features.network_model import default_graph, open_session
 from mediarank.media.working import encode_picture, fit_inside
+from mediarank.similarity.distances import cosine_distances
 
 COUNT = 96
 BATCHES = (1, 4, 16)
@@ -101,3 +104,31 @@ class PlainLoop:
             pictures = np.ascontiguousarray(np.stack(squares).transpose(0, 3, 1, 2))
             found.append(self.session.run(["pooled"], {"picture": pictures})[0])
         return np.concatenate(found)
+
+
+SETTINGS: dict[str, Network] = {
+    "pooled": Network(),
+    "mirrored": Network(mirrored=True),
+    "side_288": Network(side=288),
+    "spatial_pyramid": Network(layer="spatial_pyramid"),
+    "probabilities": Network(layer="probabilities"),
+}
+
+
+EVERY = 4
+"""Settings are compared on a quarter of the pictures."""
+
+
+def layer_quality(folder: Path) -> dict[str, float]:
+    """Setting -> mAP by cosine, of probabilities by the cosine of their square roots (Bhattacharyya)."""
+    corel, report = read_corel(folder, EVERY), {}
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, family in SETTINGS.items():
+            started = time.perf_counter()
+            matrix = extract_rows(
+                FeatureType(family), corel.frames, corel.sounds, folder, FeatureCache(Path(temporary))
+            )
+            values = np.sqrt(matrix.values) if family.layer == "probabilities" else matrix.values
+            report[name] = round(corel.mean_ap(values, cosine_distances), 4)
+            print(f"{name:16} mAP {report[name]:.4f}, {time.perf_counter() - started:.0f} s")
+    return report

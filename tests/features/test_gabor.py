@@ -86,7 +86,7 @@ def test_a_flat_picture_has_no_phase() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ConfigError, match="8 px each"):
+    with pytest.raises(ConfigError, match="8 px"):
         GaborBank(side=32, cells=8)
     with pytest.raises(ConfigError, match="divides it"):
         GaborQ(block=24)

@@ -119,7 +119,7 @@ def test_a_flat_clip_has_nothing_to_say() -> None:
 
 
 def test_what_is_no_clip_is_refused() -> None:
-    with pytest.raises(DataError, match="frame at least"):
+    with pytest.raises(DataError, match="uint8 RGB"):
         Hog3d().describe(np.zeros((0, 5, 5, 3), np.uint8))
     with pytest.raises(ConfigError, match="does not fit"):
         Hog3d(side=16)

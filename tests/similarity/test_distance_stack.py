@@ -24,7 +24,7 @@ def test_each_type_has_its_own_distance() -> None:
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ConfigError, match="choose of l1"):
+    with pytest.raises(ConfigError, match="l1, l2"):
         stack_distances(rows(2, 3), rows(2, 3), ["manhattan"])
     with pytest.raises(DataError, match="don't fit"):
         stack_distances(rows(2, 3, 3), rows(2, 3), ["l1"])

@@ -1,7 +1,9 @@
-"""Media -> vectors.
+"""Media become vectors.
 
-`base.py` has the contract and `registry.py` the families by name, one idea a file. Shared by families: `pixels`,
-`colour_space`, `granularity`, `normalise`, `filter_bank`, `local_points`. From local descriptors to a vector:
-`codebook`, `bag_of_words`. Over a collection: `matrix`, which takes from `remembered` what `cache` may already have.
-For people: `check` (a battery for new families), `summary` (of a matrix), `pictures` (what each family sees).
+`base` has the contract, `families` the families by name, one file each. Shared by families: `pixels`, `colour_space`,
+`granularity`, `normalise`, `filter_bank`, `local_points`. From local descriptors to a vector: `codebook`,
+`bag_of_words`. A pretrained network: `network`, `network_model`, `efficientnet_lite0`, `torch_weights`.
+Over a collection: `fitting` makes a `feature_type`, and `describe` extracts rows with it; `units` lists the work,
+`cached_rows` takes from `cache` what is there already.
+For people: `check` (a battery of checks for new families), `summary` (of a matrix), `pictures` (what a family sees).
 """

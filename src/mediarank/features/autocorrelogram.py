@@ -35,8 +35,8 @@ class Autocorrelogram(ImageExtractor):
     def __post_init__(self) -> None:
         if np.prod(self.bins) > 256 or not self.distances:
             raise ConfigError(
-                f"An autocorrelogram needs a distance and at most 256 colours, not distances {self.distances} and "
-                f"bins {self.bins}."
+                f"An autocorrelogram needs at least one distance and at most 256 colours, not distances "
+                f"{self.distances} and bins {self.bins}."
             )
 
     def region_names(self) -> tuple[str, ...]:
@@ -70,13 +70,13 @@ def _quantise(pixels: Any, tables: Any, colours: Any) -> None:
 
 @njit(cache=True)
 def _count_pairs(colours: Any, distances: Any, matches: Any, same: Any, pairs: Any) -> None:
-    """Per distance and colour: neighbours of the same colour, and neighbours at all."""
+    """Per distance and colour: the number of neighbours of the same colour, and of all neighbours."""
     height, width = colours.shape
     for k in range(len(distances)):
         d = distances[k]
         for y in range(height):
             row = colours[y]
-            # a pair is seen from its upper (or left) end only, and counts for both: half the ring is enough
+            # each pair is counted once, from its upper (or left) end, and counts for both: half the ring is enough
             matches[:] = 0
             _add_matches(row, row, d, matches)
             for dy in range(1, min(d, height - 1 - y) + 1):
@@ -94,7 +94,7 @@ def _count_pairs(colours: Any, distances: Any, matches: Any, same: Any, pairs: A
 
 @njit(cache=True)
 def _add_matches(row: Any, other: Any, dx: int, matches: Any) -> None:
-    """Count at x where the rows agree, the other one shifted by dx; slices that start at 0 are what vectorises."""
+    """Count at x where the rows agree, the other one shifted by dx; the compiler vectorises slices that start at 0."""
     start, stop = max(0, -dx), min(len(row), len(row) - dx)
     if start >= stop:
         return

@@ -1,4 +1,4 @@
-"""Local descriptors -> one vector: how often each word of a codebook occurs, per region.
+"""Bags of words: how often each word of a codebook occurs among local descriptors, per region.
 
 Hard assignment counts a descriptor for its nearest word; soft assignment shares it among its nearest words by a
 Gaussian of the distance (van Gemert et al. 2008, "codeword uncertainty"), with the codebook's own spread as scale.
@@ -19,7 +19,7 @@ from mediarank.features.normalise import normalised
 from mediarank.types import DataError, Floats
 
 _BLOCK = 4096
-"""Descriptors compared with the codebook at a time: bounds memory, whatever the length of a clip."""
+"""Descriptors compared with the codebook at a time, so that memory is bounded for clips of any length."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class BagOfWords(Extractor):
         if self.codebook.words.shape != expected:
             raise DataError(
                 f"This codebook is {self.codebook.words.shape}, but {type(self.local).__name__} as configured needs "
-                f"{expected}: fit it again."
+                f"{expected}. Fit it again: run dvc repro."
             )
 
     @property

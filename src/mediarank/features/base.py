@@ -1,9 +1,9 @@
-"""The contract of a feature family: medium in, one named float32 vector out.
+"""The contract of a feature family: a medium goes in, one named float32 vector comes out.
 
-A family is a frozen dataclass and its own configuration: what params.yaml says under `features.<name>` are its
-fields. `Family` is what all share; an `Extractor` turns a medium into a vector at once, and an `ImageExtractor` adds
-granularity and pooling, once for all image families. A `LocalExtractor` describes a medium by many small vectors
-(descriptors), which become one vector by a bag of words (`bag_of_words.py`) after a codebook has been fitted.
+A family is a frozen dataclass and its own configuration: its fields are the settings under `features.<name>` in
+params.yaml. All families share `Family`. An `Extractor` turns a medium into a vector directly; an `ImageExtractor` adds
+granularity and pooling for all image families. A `LocalExtractor` describes a medium by many small vectors
+(descriptors), which a bag of words (`bag_of_words.py`) turns into one vector once a codebook is fitted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """What every family has: a modality, a version and an identity.
+    """A modality, a version and an identity: what every family has.
 
     `version` is part of the cache's key: raise it whenever a change alters results.
     """
@@ -44,18 +44,18 @@ class Family(ABC):
     modality: ClassVar[Modality]
     version: ClassVar[int] = 1
     outside_identity: ClassVar[tuple[str, ...]] = ()
-    """Fields that do not touch what the family returns."""
+    """Fields that do not change what the family returns."""
 
     @abstractmethod
     def names(self) -> tuple[str, ...]:
-        """One name a dimension, all different."""
+        """One name per dimension, all different."""
 
     def pooling(self) -> Pool:
         """How the frames of a clip become one row; only image families have a choice."""
         return "mean"
 
     def identity(self) -> str:
-        """A hash of all that decides what the family returns: its name, version, parameters and libraries."""
+        """A hash of everything that decides what the family returns: name, version, settings and libraries."""
         parameters = {k: v for k, v in asdict(self).items() if k not in self.outside_identity}
         return fingerprint(type(self).__name__, self.version, parameters)
 
@@ -83,10 +83,10 @@ class Extractor(Family):
 
 @dataclass(frozen=True)
 class ImageExtractor(Extractor):
-    """A family that sees one picture; of a clip it sees each frame.
+    """A family that describes one picture; it describes each frame of a clip.
 
-    granularity : the regions that are described one by one, their vectors laid end to end (see `granularity.py`)
-    pool : how the frames of a clip become one vector; `none` keeps a row a frame
+    granularity : the regions that are described one by one; their vectors are concatenated (see `granularity.py`)
+    pool : how the frames of a clip become one vector; `none` keeps one row per frame
     """
 
     modality: ClassVar[Modality] = "image"
@@ -131,9 +131,9 @@ class Descriptors:
 class LocalExtractor(Family):
     """A family of local descriptors, to be counted in a bag of words.
 
-    granularity : the regions whose descriptors are counted apart; of a sound, `thirds` are its beginning, middle, end
-    pool : how the frames of a clip become one vector, where the family sees pictures
-    words : length of the codebook
+    granularity : regions whose descriptors are counted separately; for a sound, `thirds` are beginning, middle and end
+    pool : how the frames of a clip become one vector, if the family describes pictures
+    words : number of words in the codebook
     assignment : a descriptor counts for its nearest word (hard), or is shared among its `neighbours` nearest (soft)
     items : the codebook is fitted on this many items of role base, at most
     descriptors : of those items together, in equal parts, at most
@@ -141,7 +141,7 @@ class LocalExtractor(Family):
 
     outside_identity: ClassVar[tuple[str, ...]] = ("pool",)
     standardise: ClassVar[bool] = False
-    """Whether a descriptor's dimensions have different units, and are scaled before words are sought."""
+    """Whether a descriptor's dimensions have different units and must be scaled before clustering."""
     granularity: Granularity = "global"
     pool: Pool = "mean"
     words: Count = 256
@@ -154,7 +154,7 @@ class LocalExtractor(Family):
 
     @abstractmethod
     def descriptor_names(self) -> tuple[str, ...]:
-        """One name a dimension of a descriptor."""
+        """One name per dimension of a descriptor."""
 
     @abstractmethod
     def describe(self, medium: Any) -> Descriptors:
@@ -167,7 +167,7 @@ class LocalExtractor(Family):
         return self.pool
 
     def description_identity(self) -> str:
-        """As `identity`, but of what `describe` returns: nothing of how words are made and counted."""
+        """Like `identity`, but of what `describe` returns: how words are made and counted does not matter."""
         shared = {field.name for field in fields(LocalExtractor)}
         own = {k: v for k, v in asdict(self).items() if k not in shared}
         return fingerprint(type(self).__name__, self.version, own)
@@ -176,19 +176,19 @@ class LocalExtractor(Family):
 def require_picture(picture: Picture) -> Picture:
     if picture.dtype != np.uint8 or picture.ndim != 3 or picture.shape[2] != 3 or picture.size == 0:
         raise DataError(
-            f"A picture is (height, width, 3) uint8 RGB with a pixel at least, not {picture.dtype} {picture.shape}; "
+            f"A picture is (height, width, 3) uint8 RGB with at least one pixel, not {picture.dtype} {picture.shape}; "
             "read it with media.working.read_picture."
         )
     return picture
 
 
 def fingerprint(*parts: Any) -> str:
-    """sha256 of the parts, as JSON, and of the libraries' versions."""
+    """sha256 of the parts, as JSON, and of the versions of the libraries."""
     return hashlib.sha256(json.dumps([*parts, _libraries()], sort_keys=True).encode()).hexdigest()
 
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[str, ...]:
-    """A library's new release may change a last digit, and a cached vector must equal a fresh one."""
+    """Versions count because a new release may change a last digit, and a cached vector must equal a fresh one."""
     packages = ("librosa", "numba", "numpy", "opencv-contrib-python-headless", "scikit-learn", "scipy")
     return tuple(f"{package}={version(package)}" for package in packages)

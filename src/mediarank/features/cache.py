@@ -1,4 +1,4 @@
-"""The incremental cache: a vector that was computed once is not computed again.
+"""The feature cache: a vector that was computed once is not computed again.
 
 Content-addressed: a key is the hash of a medium's bytes and of all that decides the result (`Family.identity`), so
 an entry is never out of date, only unused. Kept in one SQLite file in WAL mode: several processes may write at once,
@@ -35,7 +35,7 @@ _WAIT_S = 120.0
 _STALE_S = 3600.0
 """Seconds between two updates of an entry's last use: a run that only reads should hardly write."""
 _ROOM = 0.9
-"""Eviction goes down to this share of the limit, so that it does not come back with every new entry."""
+"""Eviction goes down to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (
     id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, family TEXT NOT NULL, used REAL NOT NULL,
@@ -43,19 +43,19 @@ CREATE TABLE IF NOT EXISTS entry (
 );
 CREATE TABLE IF NOT EXISTS payload (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON entry (used, length);
-"""  # payloads apart, so that noting a use does not rewrite them
+"""  # payloads have their own table, so that updating a last use does not rewrite them
 
 
 def cache_key(identity: str, sha256: str) -> str:
-    """Of a medium's content (`sha256` of its working copy) and an extractor's identity."""
+    """The key for a medium's content (`sha256` of its working copy) and an extractor's identity."""
     return hashlib.sha256(f"{identity}:{sha256}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class FeatureCache:
     """
-    folder : where the file lives; made when first needed
-    limit : bytes of vectors kept at most
+    folder : of the database; created when first needed
+    limit : bytes of vectors to keep at most
     """
 
     folder: Path
@@ -76,12 +76,12 @@ class FeatureCache:
         return self._with(lambda db: _known(db, wanted), set()) if wanted else set()
 
     def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
-        """Keep arrays by key; all of them or, if the process dies, none. Then evict down to the limit if need be."""
+        """Keep arrays by key: all of them, or none if the process dies. Evict old entries beyond the limit."""
         if arrays:
             self._with(lambda db: _put(db, family, arrays, self.limit), None)
 
     def prune(self, limit: int = 0) -> int:
-        """Evict the least recently used down to `limit` bytes and give the room back to the disk; entries evicted."""
+        """Evict the least recently used entries down to `limit` bytes, shrink the file; return their number."""
 
         def work(db: sqlite3.Connection) -> int:
             evicted = _evict(db, limit)
@@ -206,7 +206,7 @@ def _total(db: sqlite3.Connection) -> int:
 
 
 def _evict(db: sqlite3.Connection, limit: int) -> int:
-    """Delete in order of last use until the rest fits."""
+    """Delete the least recently used entries until the rest fits."""
     with _transaction(db):
         excess = _total(db) - limit
         leaving: list[int] = []

@@ -1,4 +1,4 @@
-"""A stream of results in order: from the cache where it has them, computed on all cores where it has not."""
+"""Results in order, from the cache where it has them, else computed on all cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mediarank.types import Floats
 Job = TypeVar("Job")
 
 _BLOCK = 1024
-"""Results between two visits to the cache: what a killed run can lose at most."""
+"""Results between two writes to the cache: a killed run loses no more than these."""
 
 
 def remembered(
@@ -21,9 +21,9 @@ def remembered(
 ) -> Iterator[Floats]:
     """`function(job)` for each job, as a flat array, in order; jobs of equal keys are done once.
 
-    what : a word for the progress bar and the cache's statistics
-    keys : one a job, from `cache_key`
-    Take all of it: new results reach the cache block by block as the stream is consumed.
+    what : shown by the progress bar and the statistics of the cache
+    keys : one per job, from `cache_key`
+    Consume it to the end: new results reach the cache block by block on the way.
     """
     known = cache.known(keys) if cache else set()
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
@@ -40,7 +40,7 @@ def remembered(
             elif key in found:
                 result = found[key]
             else:
-                # an entry that was known but could not be got was damaged, or evicted by another process meanwhile
+                # an entry that was known but is gone was damaged, or another process has evicted it meanwhile
                 result = new[key] = (next(fresh) if key in missing else function(job)).ravel()
             if key in repeated:
                 seen[key] = result

@@ -1,7 +1,7 @@
-"""A battery that every feature family passes, and that yours should, too: `check_extractor(MyFamily())`.
+"""A battery of checks for feature families, yours included: `check_extractor(MyFamily())`.
 
-It feeds the family ordinary media and the ones that break things (one pixel, one colour, one sample, silence), and
-raises a DataError that says what the family did and what it should do. A family of local descriptors is checked
+It gives the family ordinary media and difficult ones (one pixel, one colour, one sample, silence), and raises a
+DataError that says what the family did and what it should do. A family of local descriptors is checked
 twice: its descriptors, and the bag of words that a small codebook makes of them.
 """
 
@@ -34,7 +34,7 @@ def check_extractor(family: Extractor | LocalExtractor) -> None:
 
 
 def example_media(modality: Modality) -> Mapping[str, Any]:
-    """Media of every awkward kind, by a name for messages."""
+    """Ordinary and difficult media, by names for messages."""
     rng = np.random.default_rng(0)
     if modality == "sound":
         hiss = rng.normal(0, 0.1, 8000).astype(np.float32)

@@ -1,6 +1,6 @@
-"""The words of a bag of words: centres of descriptors, found by mini-batch k-means (Sculley 2010).
+"""Codebooks: the words of a bag of words are centres of descriptors, found by mini-batch k-means (Sculley 2010).
 
-Fitting is deterministic: the seed decides, and the thread count can't, since it is held to one.
+Fitting is deterministic: the seed decides, and only one thread is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mediarank.types import DataError, Floats
 class Codebook:
     """
     words : (k, d) float32 centres of scaled descriptors
-    scale : (d,) float32, what descriptors are divided by first; ones where their dimensions are alike
+    scale : (d,) float32, by which descriptors are divided first; ones where their dimensions have equal units
     spread : root mean squared distance of the fitting descriptors to their word, the scale of soft assignment
     """
 
@@ -34,14 +34,16 @@ class Codebook:
                 f"{self.scale.shape}."
             )
         if not (np.isfinite(self.words).all() and (self.scale > 0).all() and self.spread > 0):
-            raise DataError("A codebook's words must be finite, its scale and spread positive; fit it again.")
+            raise DataError(
+                "A codebook's words must be finite, its scale and spread positive. Fit it again: run dvc repro."
+            )
 
     def digest(self) -> str:
-        """sha256 of the content: part of the cache's key for every vector made with it."""
+        """sha256 of the content, which is part of the cache key of every vector made with it."""
         return hashlib.sha256(self.flat().tobytes()).hexdigest()
 
     def flat(self) -> Floats:
-        """All of it as one float32 array, for the cache."""
+        """Everything as one float32 array, for the cache."""
         return np.concatenate([self.words.ravel(), self.scale, np.array([self.spread])], dtype=np.float32)
 
     @classmethod
@@ -65,10 +67,10 @@ def fit_codebook(descriptors: Floats, words: int, seed: int, standardise: bool =
         scale = np.where(deviation > 1e-6, deviation, np.float32(1))
     scaled = descriptors / scale
     with threadpool_limits(1), warnings.catch_warnings():
-        # descriptors that coincide leave fewer distinct words than asked for; the surplus words stay empty
+        # equal descriptors leave fewer distinct words than requested; the surplus words stay empty
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
         model = MiniBatchKMeans(words, random_state=seed, batch_size=max(1024, 2 * words), n_init=1, max_iter=30)
         distances = model.fit(scaled).transform(scaled).min(axis=1)
     spread = float(np.sqrt(np.mean(np.square(distances, dtype=np.float64))))
-    # of float32 precision, so that a codebook survives being stored as float32
+    # rounded to float32, so that a stored codebook equals the fitted one
     return Codebook(model.cluster_centers_.astype(np.float32), scale, float(np.float32(max(spread, 1e-6))))

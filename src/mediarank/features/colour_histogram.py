@@ -1,4 +1,4 @@
-"""Colour histograms: joint (three-dimensional) ones, and one a channel as in JEC (Makadia et al. 2008).
+"""Colour histograms: joint (three-dimensional) ones, and one per channel as in JEC (Makadia et al. 2008).
 
 A pixel falls into one of `bins` cells of the colour space, or is shared linearly among the nearest cells (`soft`),
 which keeps a small change of light from moving whole areas to another bin. First the two bases, then LAB, RGB and

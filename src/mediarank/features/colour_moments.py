@@ -1,4 +1,4 @@
-"""Colour moments (Stricker and Orengo 1995): mean, spread and skew of each channel, nine numbers a region.
+"""Colour moments (Stricker and Orengo 1995): mean, spread and skew of each channel, nine numbers per region.
 
 The skew is the cube root of the third central moment, so all three are on the scale of the channel, here [0, 1].
 """

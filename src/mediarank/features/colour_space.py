@@ -1,4 +1,4 @@
-"""The colour spaces that several families count in, with the tables that turn a byte into a bin."""
+"""The colour spaces of the colour families, with the tables that turn a byte into a bin."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BinTables = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.f
 class ColourSpace:
     """How OpenCV gets there from RGB, and what its uint8 channels hold.
 
-    channels : a letter each
+    channels : one letter each
     ranges : (low, high) of each channel's values in use, high exclusive: LAB's a and b fill only part of a byte
     circular : whether a channel is an angle, whose last bin neighbours its first
     """
@@ -67,7 +67,7 @@ def bin_tables(
         else:
             low[channel], high[channel] = np.clip(below, 0, count - 1), np.clip(above, 0, count - 1)
     for table in (low, high, share):
-        table.flags.writeable = False  # shared by all who ask
+        table.flags.writeable = False  # shared by all callers
     return low, high, share
 
 

@@ -31,7 +31,7 @@ class EdgeDirection(ImageExtractor):
 
     def __post_init__(self) -> None:
         if self.low > self.high:
-            raise ConfigError(f"Canny's low threshold ({self.low}) must not pass the high one ({self.high}).")
+            raise ConfigError(f"Canny's low threshold ({self.low}) must not be above the high one ({self.high}).")
 
     def region_names(self) -> tuple[str, ...]:
         return (*(f"direction{b}" for b in range(self.bins)), "no edge")

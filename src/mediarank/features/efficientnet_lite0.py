@@ -25,7 +25,7 @@ VERSION: Final = 1
 CHANNELS: Final = 1280
 CLASSES: Final = 1000
 STRIDE: Final = 32
-"""The map is so many times smaller than the picture."""
+"""The side of the picture divided by the side of the last map."""
 _OPSET: Final = 17
 _IR: Final = 8
 _EPSILON: Final = 1e-3

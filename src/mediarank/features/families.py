@@ -1,4 +1,4 @@
-"""Every feature family by the name that params.yaml calls it; registering one buys it the whole battery of checks."""
+"""Every feature family by its name in params.yaml; the tests check each one that is listed here."""
 
 from __future__ import annotations
 

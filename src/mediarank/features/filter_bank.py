@@ -39,7 +39,7 @@ class Window:
 
 @dataclass(frozen=True, eq=False)
 class FilterBank:
-    """Filters over a square FFT grid of `side`; made once a configuration."""
+    """Filters over a square FFT grid of `side`; made once per configuration."""
 
     side: int
     windows: tuple[Window, ...]
@@ -54,7 +54,7 @@ class FilterBank:
         return np.asarray(cv2.dft(plane, flags=cv2.DFT_COMPLEX_OUTPUT), dtype=np.float32)
 
     def responses(self, spectrum: Floats) -> Iterator[Floats]:
-        """Each filter's complex response, (s, s, 2); valid until the next one is asked for."""
+        """Each filter's complex response, (s, s, 2); valid until the next one is computed."""
         sources = {len(w.gains): self._centred(spectrum, len(w.gains)) for w in self.windows}
         buffers = {len(w.gains): np.empty_like(w.gains) for w in self.windows}
         for window in self.windows:
@@ -97,14 +97,14 @@ class FilterBank:
 
 
 def frequencies(side: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(side, side) grids of vertical and horizontal frequency in cycles a pixel, in FFT order."""
+    """(side, side) grids of vertical and horizontal frequency in cycles per pixel, in FFT order."""
     line = np.fft.fftfreq(side)
     return np.broadcast_to(line[:, None], (side, side)), np.broadcast_to(line[None, :], (side, side))
 
 
 @lru_cache(maxsize=16)
 def _turns(side: int, shift: float) -> npt.NDArray[np.complex64]:
-    """What shifts a spectrum's picture by so many pixels, up and to the left."""
+    """The factor of a spectrum that shifts its picture by this many pixels, up and to the left."""
     v, u = frequencies(side)
     return np.asarray(np.exp(2j * np.pi * shift * (u + v)), dtype=np.complex64)
 
@@ -120,7 +120,7 @@ def _shares(side: int, samples: int, padding: int, blocks: int) -> Floats:
 
 
 def _window(transfer: npt.NDArray[np.float64], smallest: int) -> Window:
-    """The smallest power of two that holds the filter, from `smallest` up; the whole grid if none does."""
+    """The smallest power of two, from `smallest` up, that holds the filter; else the whole grid."""
     side = len(transfer)
     energy = np.square(transfer)
     size = 1 << (smallest - 1).bit_length()
@@ -156,7 +156,7 @@ def _filter(spectrum: Any, gains: Any, top: int, left: int, product: Any) -> Non
         _multiply(row[: width - before_wrap], gains[y, before_wrap:], product[y, before_wrap:])
 
 
-# the loops below run over flat arrays from 0 up: only so does the compiler use vector instructions
+# the loops below run over flat arrays from 0 up, because otherwise the compiler uses no vector instructions
 
 
 @njit(cache=True)

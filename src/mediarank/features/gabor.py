@@ -1,4 +1,4 @@
-"""Gabor filters: energy of a bank per cell, and JEC's two readings of a small bank.
+"""Gabor filters: the energy of a bank per cell, and JEC's two features from a small bank.
 
 The bank is Manjunath and Ma's (1996): centres from 0.05 to 0.4 cycles a pixel in equal ratios, and widths such that
 neighbouring filters touch where they have fallen to half, in scale and in angle. `GaborBank` keeps the mean and the
@@ -25,7 +25,7 @@ from mediarank.types import ConfigError, Floats
 _LOWEST: Final = 0.05
 _HIGHEST: Final = 0.4
 _STRONGEST: Final = 0.25
-"""Magnitude at which the last bin of a histogram starts to be all that is left; black-white stripes reach 0.5."""
+"""Magnitudes above this fall into the last bin of a histogram; black and white stripes reach 0.5."""
 _SILENT: Final = 1e-4
 """Magnitudes below this are rounding: they have no phase."""
 Side = Annotated[int, Field(ge=16, multiple_of=2)]
@@ -63,7 +63,9 @@ class GaborBank(_Gabor):
 
     def __post_init__(self) -> None:
         if self.cells > self.side // 8:
-            raise ConfigError(f"{self.cells} Gabor cells a side are too many for {self.side} px: keep 8 px each.")
+            raise ConfigError(
+                f"{self.cells} Gabor cells per side are too many for {self.side} px: keep at least 8 px per cell."
+            )
 
     def region_names(self) -> tuple[str, ...]:
         return tuple(
@@ -142,7 +144,7 @@ def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray
             distance = np.square((x - _HIGHEST * shrink) / (along * shrink)) + np.square(y / (across * shrink))
             bank.append(np.exp(-distance / 2))
     gains = np.stack(bank)
-    gains[:, 0, 0] = 0.0  # mean light is no texture
+    gains[:, 0, 0] = 0.0  # mean brightness is not texture
     return gains
 
 

@@ -23,16 +23,16 @@ from mediarank.features.pixels import grey, resized
 from mediarank.types import ConfigError, Floats
 
 _HIGHEST: Final = 0.3
-"""Centre of the finest scale, in cycles a pixel; each next one is lower by a factor of 1.85."""
+"""Centre of the finest scale, in cycles per pixel; each next one is lower by a factor of 1.85."""
 _CUT_OFF: Final = 4.0
-"""The prefilter removes what changes slower than so many cycles a picture."""
+"""The prefilter removes what changes slower than this many cycles per picture."""
 _LOGARITHMS: Final = np.log1p(np.arange(256, dtype=np.float32))
 
 
 @dataclass(frozen=True)
 class Gist(ImageExtractor):
     """
-    colour : describe red, green and blue one by one, not the grey levels
+    colour : describe red, green and blue one by one instead of the grey levels
     side : of the square that a region is brought to
     padding : mirrored pixels around it, so that its left edge does not see its right one
     """
@@ -47,7 +47,7 @@ class Gist(ImageExtractor):
     def __post_init__(self) -> None:
         if (self.side + 2 * self.padding) % 2 or self.padding > self.side or self.blocks > self.side // 4:
             raise ConfigError(
-                f"GIST of {self.side} px with {self.padding} px of padding in {self.blocks} blocks a side makes no "
+                f"GIST of {self.side} px with {self.padding} px of padding in {self.blocks} blocks per side makes no "
                 "sense: the side must be even, the padding no larger than it, and a block 4 px wide at least."
             )
 

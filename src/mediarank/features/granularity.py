@@ -1,7 +1,7 @@
-"""Where in a picture a feature looks: the whole, a grid, bands, the centre, a pyramid.
+"""The parts of a picture that are described: the whole, a grid, bands, the centre, a pyramid.
 
 A region is a box in fractions of the picture, so the same table serves pictures of any size: `cut` takes the pixels
-of a region (for families that see areas), `inside` tells which places fall into it (for families that see points).
+of a region (for families that describe areas), `inside` says which places are in it (for families of points).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ REGIONS: Final[dict[Granularity, tuple[Region, ...]]] = {
 
 
 def cut(picture: Pixels, region: Region) -> Pixels:
-    """The region's pixels, contiguous; at least one of them, however small the picture."""
+    """The region's pixels, contiguous, and at least one, even of a tiny picture."""
     rows = _span(picture.shape[0], region.top, region.bottom)
     columns = _span(picture.shape[1], region.left, region.right)
     return np.ascontiguousarray(picture[rows, columns])  # type: ignore[return-value]

@@ -62,7 +62,7 @@ class _Wavelet(ImageExtractor):
 @dataclass(frozen=True)
 class HaarTexture(_Wavelet):
     """
-    colour : describe the three channels of LAB, not the grey levels
+    colour : describe the three channels of LAB instead of the grey levels
     """
 
     side: Side = 128

@@ -59,7 +59,7 @@ class Hog3d(LocalExtractor):
     def describe(self, medium: Clip) -> Descriptors:
         if medium.dtype != np.uint8 or medium.ndim != 4 or medium.shape[3] != 3 or medium.size == 0:
             raise DataError(
-                f"A clip is (frames, height, width, 3) uint8 RGB with a frame at least, not {medium.dtype} "
+                f"A clip is (frames, height, width, 3) uint8 RGB with at least one frame, not {medium.dtype} "
                 f"{medium.shape}."
             )
         cells = self.cell_histograms(self._volume(medium))
@@ -82,12 +82,13 @@ class Hog3d(LocalExtractor):
         return histograms
 
     def _volume(self, clip: Clip) -> Floats:
-        """Grey frames in [0, 1], shrunk to `side`, and never smaller than one block."""
+        """Grey frames in [0, 1], shrunk to `side` but never below the extent of one block."""
         scale = min(1.0, self.side / max(clip.shape[1:3]))
         smallest = self.block * self.cell
         height, width = (max(smallest, round(length * scale)) for length in clip.shape[1:3])
         frames = [resized(grey(np.ascontiguousarray(frame)), height, width) for frame in clip]
-        frames += frames[-1:] * (self.block_time * self.cell_frames - len(frames))  # a short clip's end stands still
+        # a short clip is extended by repeating its last frame
+        frames += frames[-1:] * (self.block_time * self.cell_frames - len(frames))
         return np.stack(frames).astype(np.float32) * np.float32(1 / 255)
 
 
@@ -175,7 +176,7 @@ def _gather_blocks(cells: Any, block_time: int, block: int, blocks: Any) -> None
                 for i in range(block_time):
                     for j in range(block):
                         row = cells[t + i, y + j].reshape(-1)
-                        for d in range(run):  # to assign slices takes numba seconds to compile
+                        for d in range(run):  # assigning slices would take numba seconds to compile
                             values[k + d] = row[x * cells.shape[3] + d]
                         k += run
                 _to_length_one(values)

@@ -1,4 +1,4 @@
-"""The hue descriptor (van de Weijer and Schmid 2006): which colours a patch has, whatever its light.
+"""The hue descriptor (van de Weijer and Schmid 2006): the colours of a patch, independent of its brightness.
 
 Hue is the angle in the plane of the two opponent colours, saturation the distance from grey. A pixel counts for its
 hue by its saturation, since the hue of a greyish pixel is uncertain, and by a Gaussian of its place in the patch.
@@ -19,7 +19,7 @@ from mediarank.features.local_points import LocalImageExtractor, Points
 from mediarank.types import Floats
 
 _GREY = 8.0
-"""Mean saturation (of 208 at most) at which a patch is half grey: a grey patch is near 0, not noise scaled up."""
+"""Mean saturation (of 208 at most) at which a patch is half grey; it keeps grey patches near 0."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Hue(LocalImageExtractor):
 def _count_hues(
     lower: Any, upper: Any, lower_part: Any, upper_part: Any, points: Any, counts: Any, masses: Any
 ) -> None:
-    """Add up each patch: a pixel's two nearest bins and what it has for each, weighted by its place."""
+    """Sum over each patch: every pixel is shared between its two nearest bins and weighted by its place."""
     height, width = lower.shape
     weights = np.zeros(width, np.float32)
     for p in range(len(points)):

@@ -1,8 +1,8 @@
-"""Uniform local binary patterns (Ojala et al. 2002): the texture around each pixel, as a histogram a cell.
+"""Uniform local binary patterns (Ojala et al. 2002): the texture around each pixel, as one histogram per cell.
 
 1. Eight neighbours on a circle, bilinearly interpolated, are compared with the centre: one bit each.
 2. The 58 codes with at most two changes around the circle (uniform: edges, corners, spots) keep a bin each, all
-   others share one; or, `rotation_invariant`, uniform codes are told apart by their number of ones alone.
+   others share one; or, `rotation_invariant`, uniform codes differ only by their number of ones.
 3. Codes are counted over a grid of cells, at several radii, and each cell's histogram is normalised.
 
 Interpolation is in integers whose weights sum exactly to one: a flat area has no rounding noise to turn into texture,
@@ -45,7 +45,7 @@ class Lbp(ImageExtractor):
 
     def __post_init__(self) -> None:
         if not self.radii:
-            raise ConfigError("LBP needs a radius at least, such as radii: [1].")
+            raise ConfigError("LBP needs at least one radius, such as radii: [1].")
 
     def region_names(self) -> tuple[str, ...]:
         _, patterns = uniform_bins(self.rotation_invariant)
@@ -77,7 +77,7 @@ def pattern_codes(levels: npt.NDArray[np.uint8], radius: float) -> npt.NDArray[n
 
 @lru_cache(maxsize=2)
 def uniform_bins(rotation_invariant: bool) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
-    """The bin of each of the 256 codes, and the bins' names; the last bin is for what is not uniform."""
+    """The bin of each of the 256 codes, and the names of the bins; the last bin is for codes that are not uniform."""
     codes = np.arange(256)
     bits = codes[:, None] >> np.arange(_POINTS) & 1
     uniform = (bits != np.roll(bits, 1, axis=1)).sum(axis=1) <= 2

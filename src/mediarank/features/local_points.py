@@ -23,7 +23,7 @@ Points = npt.NDArray[np.float32]
 Patch = Annotated[int, Field(ge=4, le=128)]
 _SMALLEST = 32
 _FAINT = 1e-4
-"""A corner weaker than this share of the picture's strongest is none."""
+"""A corner must have at least this share of the strongest corner's strength."""
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ class LocalImageExtractor(LocalExtractor):
 
     def __post_init__(self) -> None:
         if not self.patches:
-            raise ConfigError(f"{type(self).__name__} needs a patch size at least, such as patches: [16].")
+            raise ConfigError(f"{type(self).__name__} needs at least one patch size, such as patches: [16].")
 
     @abstractmethod
     def describe_points(self, picture: Picture, points: Points) -> Floats:
-        """(len(points), d) float32, one row a point."""
+        """(len(points), d) float32, one row per point."""
 
     def describe(self, medium: Picture) -> Descriptors:
         picture = require_picture(medium)
         height, width = picture.shape[:2]
-        # a picture smaller than a patch is enlarged: it has something to say, too
+        # a picture smaller than a patch is enlarged, so that it is described too
         picture = resized(picture, max(height, _SMALLEST), max(width, _SMALLEST))
         if self.sampling == "dense":
             points = dense_points(picture.shape[0], picture.shape[1], self.step, self.patches)
@@ -86,7 +86,7 @@ def harris_points(levels: npt.NDArray[np.uint8], count: int, patches: tuple[int,
         peak = response == cv2.dilate(response, np.ones((3, 3), np.uint8))
         strong = response > max(_FAINT * float(response.max()), 1e-6)
         down, across = np.nonzero(peak & strong)
-        # strongest first; equals in reading order, so that the choice never hangs on the sort
+        # strongest first; equal ones in reading order, so that the choice does not depend on the sort
         order = np.argsort(-response[down, across], kind="stable")[: -(-count // len(patches))]
         found.append(np.stack([down[order], across[order], np.full(len(order), patch)], axis=1))
     return np.concatenate(found).astype(np.float32)

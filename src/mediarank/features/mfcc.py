@@ -1,4 +1,4 @@
-"""Mel-frequency cepstral coefficients: 13 a frame, with their first and second differences 39 in all.
+"""Mel-frequency cepstral coefficients: 13 per frame, 39 with their first and second differences.
 
 Follows librosa's definitions with an HTK mel scale and unnormalised triangles:
 1. Frames of `window` samples every `hop`, Hann-windowed, centred, silence beyond the ends; power spectrum.
@@ -6,8 +6,8 @@ Follows librosa's definitions with an HTK mel scale and unnormalised triangles:
 3. An orthonormal cosine transform; its first 13 coefficients.
 4. Δ and ΔΔ: slope and curvature over nine frames (Savitzky-Golay).
 
-`Mfcc` gives a descriptor a frame, for a bag of words; `MfccStatistics` their means and spreads. Computed in float32
-throughout, which is several times faster than librosa's own double precision.
+`Mfcc` gives one descriptor per frame, for a bag of words; `MfccStatistics` gives their means and spreads. All in
+float32, which is several times faster than librosa's double precision.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FLOOR: Final = 1e-10
 _RANGE_DB: Final = 80.0
 _NAMES: Final = tuple(f"{kind}{i}" for kind in ("c", "Δ", "ΔΔ") for i in range(_COEFFICIENTS))
 _BLOCK: Final = 64
-"""Frames transformed at a time: they stay in the processor's cache, and memory is bounded for any sound."""
+"""Frames transformed at a time: they fit the processor's cache, and memory is bounded for any sound."""
 Sound = npt.NDArray[np.float32]
 """(samples,) float32, mono."""
 
@@ -81,8 +81,8 @@ class MfccStatistics(Extractor):
 
 
 def coefficients(sound: Sound, sample_rate: int, window: int, hop: int, mels: int) -> Floats:
-    """(frames, 39) float32; there is a frame every `hop` samples and one at least."""
-    from scipy import fft  # a third of a second, which the other families need not wait
+    """(frames, 39) float32; one frame every `hop` samples, and at least one."""
+    from scipy import fft  # takes a third of a second to import; the other families do without
 
     if sound.dtype != np.float32 or sound.ndim != 1:
         raise DataError(f"A sound is (samples,) float32, mono, not {sound.dtype} {sound.shape}.")
@@ -116,8 +116,8 @@ def mel_decibels(sound: Sound, sample_rate: int, window: int, hop: int, mels: in
 def _differences(cepstrum: Floats) -> tuple[Floats, Floats]:
     """Least-squares slope and second derivative over nine frames.
 
-    The first and last four frames share those of the first and last nine, as librosa's do; a sound of fewer than
-    nine frames, which librosa refuses, is taken to stand still before and after.
+    The first and last four frames share the values of the first and last nine, as in librosa. A sound of fewer than
+    nine frames, which librosa refuses, is extended by repeating its first and last frame.
     """
     n = np.arange(-_REACH, _REACH + 1, dtype=np.float32)
     square = n**2 - np.mean(n**2)

@@ -1,4 +1,4 @@
-"""How a histogram becomes comparable: each function returns a float32 copy and leaves all-zero vectors at zero."""
+"""Normalise histograms. Returns a float32 copy; a vector of zeros stays zero."""
 
 from __future__ import annotations
 

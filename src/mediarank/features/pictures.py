@@ -1,7 +1,7 @@
-"""What each family sees, drawn: one figure for an image, and for its sound if it has one.
+"""Draw what each family sees: one figure for an image, and for its sound if it has one.
 
-`explain` lays the panels out; below it is one small function a panel, each drawing what its family's own functions
-return, so that the figure shows the feature and not an imitation of it.
+`explain` arranges the panels; below it is one small function per panel, which draws what the functions of its family
+return, so that the figure shows the feature itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COLUMNS: Final = 4
 
 
 def explain(image: Picture, sound: Sound | None = None) -> Figure:
-    """A figure with a panel a family; the last two are there only with a sound."""
+    """A figure with one panel per family; the last two appear only with a sound."""
     picture = require_picture(image)
     panels: list[tuple[str, Callable[[Axes], None]]] = [
         ("Picture", lambda axes: _draw_picture(axes, picture)),

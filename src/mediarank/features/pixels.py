@@ -1,4 +1,4 @@
-"""Small things several image families do to pixels before they measure: grey levels and resizing."""
+"""What several image families do to pixels first: grey levels and resizing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def grey(picture: Picture) -> npt.NDArray[np.uint8]:
 
 
 def resized(pixels: Pixels, height: int, width: int) -> Pixels:
-    """To exactly this shape: area averages where it shrinks, so that nothing aliases, else bilinear."""
+    """Resize to exactly this shape: by area averages when shrinking, which avoids aliasing, else bilinearly."""
     if pixels.shape[:2] == (height, width):
         return pixels
     shrinks = height <= pixels.shape[0] and width <= pixels.shape[1]

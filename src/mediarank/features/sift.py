@@ -1,8 +1,8 @@
 """SIFT (Lowe 2004), by OpenCV, upright, at given points: 4 x 4 cells of 8 gradient orientations.
 
 Patches of twice the size are taken from the next octave of OpenCV's pyramid, so that large ones are smoothed more
-and cost no more. `root` takes square roots of the L1-normalised descriptor (Arandjelović and Zisserman 2012), after
-which Euclidean distance compares as the Hellinger kernel does.
+and take no more time. `root` takes square roots of the L1-normalised descriptor (Arandjelović and Zisserman 2012),
+after which Euclidean distances compare as the Hellinger kernel does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Sift(LocalImageExtractor):
 
 @lru_cache(maxsize=8)
 def _key_points(points: bytes) -> tuple[Any, ...]:
-    """As OpenCV wants them. To make them takes a quarter of the time, and pictures of one size have the same grid."""
+    """OpenCV's key points. Making them takes a quarter of the time, and pictures of equal size share a grid."""
     rows = np.frombuffer(points, np.float32).reshape(-1, 3)
     octaves = np.maximum(np.floor(np.log2(rows[:, 2] / 16)), 0).astype(int)
     return tuple(

@@ -1,4 +1,4 @@
-"""What a feature matrix looks like, one row a dimension: for data checks, which see summaries and not matrices."""
+"""Summarise a feature matrix, one row per dimension, for data checks, which see summaries and not matrices."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _BLOCK = 8192
 
 
 def summarise(matrix: FeatureMatrix) -> pd.DataFrame:
-    """dimension, n, nan_share, inf_share, constant, minimum, maximum, mean, std of each, in the matrix's order.
+    """dimension, n, nan_share, inf_share, constant, minimum, maximum, mean, std; rows in the order of the matrix.
 
-    n counts the finite values; the statistics are of those, and 0 where there are none.
+    n counts the finite values. The statistics are over those, and 0 where there are none.
     """
     width = len(matrix.names)
     count, missing, total = np.zeros(width), np.zeros(width), np.zeros(width)

@@ -1,8 +1,8 @@
-"""χ² distances between histograms: `Σ_d (x_d − z_d)² / (x_d + z_d)`, bins that are empty in both counting 0.
+"""χ² distances between histograms: `Σ_d (x_d − z_d)² / (x_d + z_d)`, where bins that are empty in both count 0.
 
-Division is what takes the time, so the innermost loop shares one between two bins, `a/b + c/d = (ad + cb)/(bd)`, and
-there is nothing in it that could stop it from being vectorised: empty bins are lifted to a tiny value beforehand
-instead of being tested for, and an odd bin is given an empty partner.
+Division takes most of the time, so the innermost loop shares one between two bins, `a/b + c/d = (ad + cb)/(bd)`.
+Nothing in it prevents vectorisation: empty bins are raised to a tiny value beforehand instead of being tested for, and
+an odd bin gets an empty partner.
 """
 
 from __future__ import annotations

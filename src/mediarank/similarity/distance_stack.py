@@ -1,7 +1,7 @@
 """Distances of some items to a collection by several feature types at once, and their scaling.
 
-`stack_distances` computes them type by type into one array; `spreads` says by what each type is divided so that all
-count alike when they are added: the deviation of its distances, which leaves a feature that is constant without a say.
+`stack_distances` computes them type by type into one array. `spreads` gives the divisor of each type, so that all types
+count alike when they are added: the deviation of its distances. A constant feature type has no influence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def stack_distances(queries: Sequence[Floats], collection: Sequence[Floats], mea
     """(types, queries, items) float32. queries[k] : (q, d_k); collection[k] : (n, d_k); measures[k] : in DISTANCES"""
     unknown = [name for name in measures if name not in DISTANCES]
     if unknown:
-        raise ConfigError(f"There is no distance {', '.join(unknown)}; choose of {', '.join(DISTANCES)}.")
+        raise ConfigError(f"There is no distance {', '.join(unknown)}; choose one of {', '.join(DISTANCES)}.")
     if not queries or not len(queries) == len(collection) == len(measures):
         raise DataError(
             f"{len(queries)} and {len(collection)} feature types with {len(measures)} distances don't fit together."
@@ -29,7 +29,7 @@ def stack_distances(queries: Sequence[Floats], collection: Sequence[Floats], mea
     [shape] = counts
     out = np.empty((len(queries), *shape), dtype=np.float32)
     for k, (asked, rows, measure) in enumerate(zip(queries, collection, measures, strict=True)):
-        # among themselves, half of the pairs are enough for all distances but KL
+        # within one set, half of the pairs are enough for all distances but KL
         out[k] = DISTANCES[measure](asked, None if asked is rows else rows)
     return out
 

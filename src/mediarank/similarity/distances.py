@@ -1,4 +1,4 @@
-"""Distances between rows of features, by name: L1, L2, KL, χ² and cosine (paper 001 has one a feature type).
+"""Distances between rows of features, by name: L1, L2, KL, χ² and cosine (paper 001 uses one per feature type).
 
 Each is a function `(X, Z=None) -> array`, smaller is nearer, computed in tiles on all cores (see `tiles.py`);
 `DISTANCES` names them. All but KL are symmetric, and then only half of a square is computed.

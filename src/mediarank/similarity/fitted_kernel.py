@@ -1,4 +1,4 @@
-"""A kernel as fitted on training items: γ from their distances, scale from their spread, and the items themselves.
+"""A kernel fitted on training items: γ from their distances, the scale from their spread, and the items themselves.
 
 Kernels of different features become comparable by trace normalisation, of the centred kernel: ranking functions only
 see differences of items, so the part of a kernel that all items share must not count for its size. Everything that is
@@ -42,7 +42,7 @@ def fit_kernel(kernel: str, X: Matrix, gamma_factors: tuple[float, ...] = (1.0,)
     Distances are computed once. A kernel without γ gives one result.
     """
     if kernel not in KERNELS:
-        raise ConfigError(f"There is no kernel {kernel!r}; there are {', '.join(KERNELS)}.")
+        raise ConfigError(f"There is no kernel {kernel!r}; choose one of {', '.join(KERNELS)}.")
     if kernel not in DISTANCES:
         return [_normalised(kernel, None, KERNELS[kernel](X), X)]
     distances = DISTANCES[kernel](X)
@@ -52,7 +52,7 @@ def fit_kernel(kernel: str, X: Matrix, gamma_factors: tuple[float, ...] = (1.0,)
 
 def _normalised(kernel: str, gamma: float | None, gram: Matrix, X: Matrix) -> tuple[FittedKernel, Matrix]:
     spread = float(np.trace(gram, dtype=np.float64) / len(gram) - gram.mean(dtype=np.float64))
-    # A kernel that can't tell any two items apart is left as it is: it contributes nothing at any scale.
+    # A kernel that is equal for all pairs of items is left as it is: it contributes nothing at any scale.
     scale = spread if spread > 1e-9 * float(np.abs(gram).max(initial=0.0)) else 1.0
     gram /= gram.dtype.type(scale)
     return FittedKernel(kernel, gamma, scale, X), gram

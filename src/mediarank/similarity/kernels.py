@@ -2,7 +2,7 @@
 
 Each is a function `(X, Z=None, **params) -> array` as in scikit-learn, float32 for float32 input, computed in tiles
 (see `tiles.py`); `KERNELS` names them. The two that decay with a distance are made by `decay(distances, gamma)`, so
-that a search over γ computes the distances once; `DISTANCES` says which distance is whose.
+that a search over γ computes the distances once; `DISTANCES` names the distance of each.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _dot_tile(X: Matrix, Z: Matrix, out: Matrix) -> None:
 
 
 def _padded(rows: Matrix, multiple: int = 32) -> Matrix:
-    """Zeros behind the columns, which add nothing, so that the kernel's loop has no remainder."""
+    """Append columns of zeros, which add nothing, so that the kernel's loop has no remainder."""
     return np.pad(rows, ((0, 0), (0, -rows.shape[1] % multiple)))
 
 

@@ -21,7 +21,7 @@ def top(scores: npt.ArrayLike, count: int) -> Positions:
     """
     values = np.asarray(scores)
     if count < 1:
-        raise DataError(f"A search shows an item at least, not {count}.")
+        raise DataError(f"A search must show at least one item, not {count}.")
     if count >= len(values):
         return np.argsort(-values, kind="stable")
     bound = np.partition(values, len(values) - count)[len(values) - count]

@@ -20,9 +20,9 @@ SMALLEST: Final = 1e-6
 
 
 def draw_landmarks(items: int, landmarks: int, seed: int) -> npt.NDArray[np.intp]:
-    """Positions of so many items, rising; all of them if there are no more."""
+    """Positions of this many items, ascending; all of them if there are fewer."""
     if landmarks < 1:
-        raise ConfigError(f"Nyström's approximation needs a landmark at least, not {landmarks}.")
+        raise ConfigError(f"Nyström's approximation needs at least one landmark, not {landmarks}.")
     drawn = np.random.default_rng(seed).choice(items, min(landmarks, items), replace=False)
     return np.sort(drawn).astype(np.intp)
 

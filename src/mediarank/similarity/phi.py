@@ -1,8 +1,8 @@
 """φ(q, p): how alike two items are, by several similarities on several feature types (paper 003, section 3.1).
 
-A feature type gives one number a similarity, oriented so that larger is more alike: cosine, negative L2, negative L1
-and negative χ² distance. `phi_over_types` keeps them all, to learn from; `weighted_phi` adds them up under given
-weights in the same pass and keeps one score an item, to search with. Both read every row once, a fixed block at a
+A feature type gives one number per similarity, oriented so that larger means more alike: cosine, negative L2, negative
+L1 and negative χ² distance. `phi_over_types` keeps them all, to learn from; `weighted_phi` adds them up with given
+weights in the same pass and keeps one score per item, to search with. Both read every row once, a fixed block at a
 time on all cores, so the result does not depend on the number of threads and memory-mapped features stay on disk.
 """
 
@@ -102,7 +102,7 @@ _compiled = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc
 
 @_compiled
 def _similarities(query: Any, row: Any, own: Any) -> Any:
-    """The four of one pair; own : the query's squared length"""
+    """The four similarities of one pair. own : the squared length of the query"""
     tiny = np.float32(1e-12)
     dot = np.float32(0)
     norm = np.float32(0)

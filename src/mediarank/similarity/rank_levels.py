@@ -1,4 +1,4 @@
-"""Ranking features: the order of a collection by distance to a query, read off at a few hundred ranks (paper 001, 2.2).
+"""Ranking features: the order of a collection by distance to a query, at a few hundred ranks (paper 001, 2.2).
 
 An item's rank is 1 more than the number of items that are strictly nearer, so equals share a rank and a feature that
 is constant ranks everything first. A threshold ranker only asks whether a rank is at most θ, and that is the same as
@@ -21,7 +21,7 @@ Levels = npt.NDArray[np.uint8]
 Thresholds = npt.NDArray[np.int64]
 
 MOST: Final = 127
-"""Thresholds a feature: the potentials of thirty features then stay in the first-level cache while boosting."""
+"""Thresholds per feature: the potentials of thirty features then stay in the first-level cache while boosting."""
 BLOCK: Final = 64
 
 

@@ -1,6 +1,6 @@
 """Work on rows in blocks of a fixed length, on all cores: what a block computes does not depend on their number.
 
-Unlike `tiles.run_all` it leaves BLAS alone, which takes milliseconds to hold back: for kernels that call none.
+Unlike `tiles.run_all` it does not limit the threads of BLAS, which takes milliseconds: it is for kernels without BLAS.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mediarank.fanout import jobs
 
 
 def for_blocks(function: Callable[[slice], None], count: int, block: int) -> None:
-    """Call `function` on slices that cover `range(count)`; it must let go of the interpreter to run in parallel."""
+    """Call `function` on slices that cover `range(count)`; it must release the interpreter lock to run in parallel."""
     blocks = [slice(start, min(start + block, count)) for start in range(0, count, block)]
     workers = min(jobs(), len(blocks))
     if workers <= 1:

@@ -15,7 +15,7 @@ from mediarank.types import Floats
 
 @dataclass(frozen=True)
 class PhiScaler:
-    """mean, deviation : one number a dimension of φ; a dimension that is constant is left at 0"""
+    """mean, deviation : one number per dimension of φ; a constant dimension stays 0"""
 
     mean: Floats
     deviation: Floats
@@ -24,7 +24,7 @@ class PhiScaler:
         return ((values - self.mean) / self.deviation).astype(np.float32)
 
     def unscaled(self, weights: Floats) -> tuple[Floats, float]:
-        """(v, c) so that `v · φ + c` is what `weights` make of scaled φ: a search then never scales a row."""
+        """(v, c) such that `v · φ + c` equals `weights` times scaled φ, so that a search need not scale any row."""
         v = weights.astype(np.float64) / self.deviation
         return v.astype(np.float32), float(-(v @ self.mean.astype(np.float64)))
 

@@ -3,7 +3,7 @@
 Each item becomes one short vector: its feature types, each of length 1 and weighted, side by side and projected to the
 few directions that keep most of a sample of them, so that dot products stand for the weighted sum of cosines. FAISS
 keeps them in an inverted file; a query looks into the nearest cells only. φ then ranks the shortlist exactly. `recall`
-says what that loses.
+measures what that loses.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from mediarank.types import DataError, Floats
 
 _BLOCK: Final = 8192
 _SAMPLE: Final = 16384
-"""Items that tell the directions to keep."""
+"""Items from which the directions to keep are found."""
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """index : FAISS's; projection : (all dimensions, short ones); cells : looked into a query"""
+    """index : FAISS's; projection : (all dimensions, short ones); cells : searched per query"""
 
     index: Any
     projection: Floats
@@ -59,7 +59,9 @@ class Shortlist:
         for start in range(0, count, _BLOCK):
             block = slice(start, start + _BLOCK)
             vectors[block] = _joined([rows[block] for rows in collections], weights) @ projection
-        lists = min(cells or max(1, int(4 * np.sqrt(count))), max(1, count // 39 or 1))  # FAISS wants 39 points a cell
+        lists = min(
+            cells or max(1, int(4 * np.sqrt(count))), max(1, count // 39 or 1)
+        )  # FAISS wants 39 points per cell
         index = faiss.IndexIVFFlat(faiss.IndexFlatIP(short), short, lists, faiss.METRIC_INNER_PRODUCT)
         index.cp.seed = seed + 1
         index.train(vectors[np.sort(rng.choice(count, min(count, 64 * lists), replace=False))])

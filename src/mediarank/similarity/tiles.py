@@ -1,4 +1,4 @@
-"""Fill a matrix of pairwise values a tile at a time, on all cores, with bytes that do not depend on how many there are.
+"""Fill a matrix of pairwise values tile by tile on all cores; the bytes do not depend on the number of cores.
 
 The plane of pairs is cut into tiles of a fixed side; threads take whole tiles, so each value is computed by the same
 instructions in the same order whatever the number of threads. Within one set of items only the tiles on and above
@@ -33,7 +33,7 @@ class Tile(Protocol):
 
 
 def as_rows(X: npt.ArrayLike, Z: npt.ArrayLike | None) -> tuple[Matrix, Matrix | None]:
-    """Both sets as C-contiguous matrices of one floating type: float32 if all that came in is, else float64."""
+    """Both sets as C-contiguous matrices of one floating type: float32 if all input is, else float64."""
     first = np.asarray(X)
     second = None if Z is None else np.asarray(Z)
     for rows in (first, second):
