@@ -42,4 +42,15 @@ if (size) {
   apply();
 }
 
+// A file may be dropped on a form, or a picture pasted.
+const drop = document.querySelector("[data-drop]");
+if (drop) {
+  const field = drop.querySelector("input[type=file]");
+  const take = (files) => { if (files.length) { field.files = files; drop.requestSubmit(); } };
+  drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
+  drop.addEventListener("dragleave", () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => { event.preventDefault(); take(event.dataTransfer.files); });
+  document.addEventListener("paste", (event) => take(event.clipboardData.files));
+}
+
 fillGrid(document.querySelector("[data-grid]"));

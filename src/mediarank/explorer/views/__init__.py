@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from mediarank.explorer.views import collection, item, media
+from mediarank.explorer.views import attributes, collection, item, media, quarantine, search
 
-ROUTERS: Final = (collection.router, item.router, media.router)
+ROUTERS: Final = (
+    collection.router,
+    item.router,
+    media.router,
+    search.router,
+    attributes.router,
+    quarantine.router,
+)
