@@ -11,9 +11,11 @@ from pathlib import Path
 from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
     attributes,
+    collection,
     describing,
     events,
     finding,
+    init,
     label,
     operations,
     overview,
