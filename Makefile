@@ -24,6 +24,7 @@ env: .venv/.ready ## make .venv from requirements.lock
 	@touch $@
 
 run: env ## generate the demo collection, run the pipeline, record it, print the results
+	$(BIN)/mediarank init
 	$(BIN)/mediarank wire
 	$(BIN)/mediarank run
 

@@ -1,4 +1,4 @@
-"""What there is to see: results, settings, sources, what features see, what is remembered, what can't be used."""
+"""Results, settings, what features see, and what is remembered."""
 
 from __future__ import annotations
 
@@ -48,21 +48,6 @@ def params(schema: Annotated[bool, typer.Option(help="print what may be said ins
 
 
 @app.command()
-def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
-    """List the sources that collection.source can name, or say which one a folder is."""
-    from mediarank.collections import sources as registry
-    from mediarank.collections.tree import obstacles
-
-    if folder is not None:
-        print(registry.recognise(folder))
-        for obstacle in obstacles(folder):
-            print(f"DVC will stop at {obstacle}")
-        return
-    for name, line in registry.describe():
-        print(f"{name:<12} {line}")
-
-
-@app.command()
 def show(
     file: Annotated[Path, typer.Argument(help="an image, clip or sound")],
     to: Annotated[Path | None, typer.Option(help="where to write the figure; by default beside here, as PNG")] = None,
@@ -98,16 +83,3 @@ def cache(
         print(f"{row.family:<20} {row.entries:>8} vectors {row.bytes / 1e6:>10.1f} MB")  # type: ignore[operator]
     entries, used = remembered.statistics(copies)
     print(f"{'working copies':<20} {entries:>8} items   {used / 1e6:>10.1f} MB")
-
-
-@app.command()
-def quarantine() -> None:
-    """Print what can't be used, and why."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = store.read_quarantine(DATA / "frames/quarantine.csv")
-    view = Table("what", "item", "where", "reason", title=f"{len(table)} in quarantine")
-    for row in table.itertuples(index=False):
-        view.add_row(*map(str, row))
-    Console().print(view)
