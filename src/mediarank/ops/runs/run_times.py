@@ -66,7 +66,7 @@ class Progress:
         from mediarank import store
 
         kept = {address: seconds for address, seconds in self._last.items() if address in self._stages}
-        store.write_json(self._path, {k: round(v, 2) for k, v in sorted({**kept, **self._new}.items())})
+        store.write_json(self._path, {k: round(v, 2) for k, v in {**kept, **self._new}.items()}, sealed=False)
 
     def _left(self) -> float | None:
         known = [self._last[address] for address in self._stages if address in self._last]

@@ -257,7 +257,7 @@ class PipelineRun(Workspace):
             self._run(what.name, what.command, say)
         from mediarank import store
 
-        store.write_json(marks, {**done, what.name: what.key(self.root)})
+        store.write_json(marks, {**done, what.name: what.key(self.root)}, sealed=False)
         return Done.RAN
 
     def _tidy(self) -> None:
