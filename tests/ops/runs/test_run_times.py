@@ -48,28 +48,28 @@ def test_between_the_longest_stage_and_all_of_them_in_turn(seconds: list[float],
 
 
 def test_a_first_run_counts_and_a_second_one_estimates(tmp_path: Path) -> None:
-    first = Progress(tmp_path, DIAMOND)
+    first = Progress(tmp_path, DIAMOND, lambda: 2)
     assert first.begin("a") == "stage 1 of 4: a"
     first.end("a", 60.0)
     first.skip("b")
     assert first.begin("c") == "stage 3 of 4: c"
     first.end("c", 600.0)
     first.save()
-    second = Progress(tmp_path, DIAMOND)
+    second = Progress(tmp_path, DIAMOND, lambda: 2)
     assert second.urgency("a") > second.urgency("c") > second.urgency("d")
     assert second.begin("a") == "stage 1 of 4, about 16 min left: a"  # 60 s, 600 s and twice their mean, two at a time
 
 
 def test_times_of_stages_that_are_gone_are_forgotten(tmp_path: Path) -> None:
     (tmp_path / "times.json").write_text('{"a": 5.0, "former": 3.0}')
-    Progress(tmp_path, DIAMOND).save()
+    Progress(tmp_path, DIAMOND, lambda: 2).save()
     assert json.loads((tmp_path / "times.json").read_text()) == {"a": 5.0}
 
 
 @pytest.mark.parametrize("damaged", ["", "[]", '{"a": "soon"}', "\x00"])
 def test_damaged_times_count_as_none(tmp_path: Path, damaged: str) -> None:
     (tmp_path / "times.json").write_text(damaged)
-    assert Progress(tmp_path, DIAMOND).begin("a") == "stage 1 of 4: a"
+    assert Progress(tmp_path, DIAMOND, lambda: 2).begin("a") == "stage 1 of 4: a"
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.0, "5 s"), (42.0, "40 s"), (100.0, "2 min"), (3600.0, "60 min")])

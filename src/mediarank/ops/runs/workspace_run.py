@@ -194,7 +194,7 @@ class PipelineRun(Workspace):
         stack.callback(self._dvc.close)
         self._plan = self._dvc.plan()
         self._stages = {stage.address: stage for stage in self._plan.stages}
-        self._progress = Progress(state_folder(self.root), self._plan.stages)
+        self._progress = Progress(state_folder(self.root), self._plan.stages, _jobs)
         stack.callback(self._tidy)
         return held
 
