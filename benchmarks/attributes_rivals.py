@@ -1,8 +1,8 @@
 """The learners that the attributes benchmark compares RankMKL with and that take features, not kernels.
 
-They are given GIST and colour in one vector, each of the two scaled to [0, 1] by training images. `rivals` measures them all
-on one split, with C chosen by 5-fold cross-validation over training images. The local learners answer a sample of the
-test pairs, since each answer needs its own model.
+They are given GIST and colour in one vector, each of the two scaled to [0, 1] by training images. `rivals` measures
+them all on one split, with C chosen by 5-fold cross-validation over training images. The local learners answer a sample
+of the test pairs, since each answer needs its own model.
 """
 
 from __future__ import annotations
