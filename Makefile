@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+DRILLS ?= slow
 export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -30,11 +31,11 @@ run: env ## generate the demo collection, run the pipeline, record it, print the
 	$(BIN)/mediarank wire
 	$(BIN)/mediarank run
 
-test: env ## the tests, but for drills
+test: env ## the tests without the drills, shuffled; the seed is printed at the end
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 drills: env ## the tests that take minutes: real servers, killed processes, whole runs
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "$(DRILLS)"
 
 check: env ## ruff, mypy, and whether dvc.yaml is up to date
 	$(BIN)/ruff check .
@@ -42,8 +43,8 @@ check: env ## ruff, mypy, and whether dvc.yaml is up to date
 	$(BIN)/mypy
 	$(BIN)/mediarank wire --check
 
-bench: env ## every benchmark, on what it generates itself
-	@for script in $$(grep -l '^if __name__' benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: env ## every benchmark but that of the tests, on what it generates itself
+	@for script in $$(grep -l '^if __name__' benchmarks/*.py | grep -v /tests.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 up: env ## start the Prefect server with its schedule and the MLflow UI, on loopback
 	$(BIN)/mediarank up
