@@ -1,9 +1,10 @@
 """What the annotation benchmark measures on: feature types with their distances, and a collection described by them.
 
-`SETS` names two sets: JEC's seven features (Makadia et al. 2008) with its distances, and a richer one that adds joint
+`SETS` names four sets: JEC's seven features (Makadia et al. 2008) with its distances; a richer one that adds joint
 colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
-patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets. Types were fixed before anything was
-measured on them. Codebooks are fitted on training pictures; working copies and features are kept in a cache folder.
+patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone; and all of
+them. Hand-made types were fixed before anything was measured on them. Codebooks are fitted on training pictures; working
+copies and features are kept in a cache folder.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from mediarank.features.haar import Haar, HaarQ, HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
+from mediarank.features.network import Network
 from mediarank.features.sift import Sift
 from mediarank.labels import Labels
 from mediarank.media.copy_cache import Job, working_copies
@@ -50,6 +52,9 @@ SAMPLE = 400_000
 """Descriptors that a codebook is fitted on."""
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
+    "network": Network(),
+    "network_cosine": Network(),
+    "network_classes": Network(layer="probabilities"),
     "rgb": Rgb(),
     "hsv": Hsv(),
     "lab": Lab(),
@@ -78,6 +83,9 @@ FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
     ),
 }
 
+NETWORK: Mapping[str, str] = {"network": "l2", "network_cosine": "cosine", "network_classes": "chi2"}
+"""A pretrained network: what it pools, by two distances, and the shares of its thousand classes."""
+
 JEC: Mapping[str, str] = {
     "rgb": "l1",
     "hsv": "l1",
@@ -89,7 +97,7 @@ JEC: Mapping[str, str] = {
 }
 """feature type -> its distance"""
 
-SETS: Mapping[str, Mapping[str, str]] = {
+SETS: dict[str, Mapping[str, str]] = {
     "jec": JEC,
     "rich": {
         **JEC,
@@ -109,6 +117,7 @@ SETS: Mapping[str, Mapping[str, str]] = {
         "gist": "l2",
     },
 }
+SETS |= {"network": NETWORK, "all": SETS["rich"] | NETWORK}
 
 
 @dataclass(frozen=True)

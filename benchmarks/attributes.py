@@ -27,7 +27,7 @@ from attributes_rivals import MAX_PAIRS, rivals
 from attributes_speed import approximation, speed, testing_times
 
 from mediarank.learners.pairwise.supervision import supervise
-from mediarank.systems.attributes.config import Config
+from mediarank.systems.attributes.config import METHODS, Config
 from mediarank.systems.attributes.fit import fit
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
@@ -35,8 +35,18 @@ from mediarank.types import FeatureMatrix, Roles
 
 CONFIG = Config(gamma_factors=(0.5, 1.0, 2.0), max_pairs=MAX_PAIRS, seed=0)
 PARTS = ("speed", "kernels", "rivals", "spread", "times", "nystroem")
-VARIANTS = {"five": "", "paper_kernels": "_paper_kernels", "mirrored": "_mirrored", "more": "_more"}
-"""Sets of kernels, and what methods on them are called in the table."""
+VARIANTS = {
+    "five": "",
+    "paper_kernels": "_paper_kernels",
+    "mirrored": "_mirrored",
+    "more": "_more",
+    "network": "_network",
+    "all": "_all",
+}
+"""Sets of kernels, and the suffix that methods on them have in the table."""
+WITH_NETWORK = ("network", "all")
+BEYOND = ("rankmkl", "posterior", "posterior_mkl")
+"""Methods that are measured on every set; the others on `five` and `more`."""
 SPREAD = ("five", "more")
 """Sets that RankMKL is measured with on random splits."""
 OSR = ("natural", "open", "perspective", "large-objects", "diagonal-plane", "close-depth")
@@ -83,7 +93,8 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
     result: dict[str, Any] = {"attributes": attributes}
     accuracy: dict[str, dict[str, float]] = {}
     if "kernels" in parts:
-        accuracy |= kernel_methods(data, first, tuple(VARIANTS), with_baselines=("five", "more"))
+        found, validation = kernel_methods(data, first, tuple(VARIANTS), with_baselines=("five", "more"))
+        accuracy |= found | best_validated(found, validation)
     if "rivals" in parts:
         accuracy |= rivals(data, first, attributes)
     if accuracy:
@@ -91,7 +102,7 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
         result["accuracy"] = {m: [round(values[a], 2) for a in attributes] for m, values in accuracy.items()}
         result["mean"] = {m: round(float(np.mean(list(values.values()))), 2) for m, values in accuracy.items()}
     if "spread" in parts:
-        drawn = [kernel_methods(data, roles, SPREAD, with_baselines=()) for roles in data.random(splits, seed=0)]
+        drawn = [kernel_methods(data, roles, SPREAD, with_baselines=())[0] for roles in data.random(splits, seed=0)]
         result["random_splits"] = spread(drawn, attributes)
     if "times" in parts:
         times = testing_times(data, first, attributes[0])
@@ -104,21 +115,40 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
 
 def kernel_methods(
     data: Described, roles: Roles, sets: Sequence[str], with_baselines: Sequence[str]
-) -> dict[str, dict[str, float]]:
-    """method -> attribute -> % in order, of RankMKL on each set and, on some, of its baselines."""
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
+    """row -> attribute -> % in order on test pairs; and set -> row -> share of held-out training pairs."""
     found: dict[str, dict[str, float]] = {}
+    validation: dict[str, dict[str, float]] = {}
     for name in sets:
-        methods = CONFIG.methods if name in with_baselines else ("rankmkl",)
+        methods = METHODS if name in with_baselines else BEYOND
         fitted = fit(Inputs(data.features, data.labels, roles), replace(CONFIG, kernels=SETS[name], methods=methods))
         _, facts = fitted.model.to_arrays()
         for method, scores in fitted.scores.items():
             alone = method.startswith("only_")
-            found[method.removeprefix("only_") if alone else method + VARIANTS[name]] = percentages(data, scores)
+            row = method.removeprefix("only_") if alone else method + VARIANTS[name]
+            found[row] = percentages(data, scores)
+            validation.setdefault(name, {})[row] = fitted.model.validation[method]
         chosen = {attribute: learned["C"] for attribute, learned in facts["learned"]["rankmkl"].items()}
         gammas = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in facts["kernels"]]
-        reached = np.mean([list(found[f"rankmkl{VARIANTS[name]}"].values())])
-        print(f"{name}: {reached:.2f} with C {chosen}, γ {gammas}")
-    return found
+        reached = {row: round(float(np.mean(list(found[row].values()))), 2) for row in validation[name]}
+        print(f"{name}: {reached}, C {chosen}, γ {gammas}, served {fitted.model.served}")
+        if "posterior" in fitted.model.methods:
+            settings = facts["settings"]["posterior"]
+            print(f"  posterior: penalty {settings['penalty']}, temperature {settings['temperature']}")
+    return found, validation
+
+
+def best_validated(
+    found: Mapping[str, dict[str, float]], validation: Mapping[str, Mapping[str, float]]
+) -> dict[str, dict[str, float]]:
+    """`best`: of the rows without the network, the one that ordered most held-out training pairs; `network`, `all`."""
+    hand_made = {
+        row: share for name, rows in validation.items() if name not in WITH_NETWORK for row, share in rows.items()
+    }
+    chosen = {"best": hand_made, **{name: validation[name] for name in WITH_NETWORK if name in validation}}
+    rows = {name: max(shares, key=lambda row: shares[row]) for name, shares in chosen.items() if shares}
+    print(f"chosen by held-out training pairs: {rows}")
+    return {name: found[row] for name, row in rows.items()}
 
 
 def percentages(data: Described, scores: FeatureMatrix) -> dict[str, float]:

@@ -29,6 +29,7 @@ from mediarank.features.gist import Gist
 from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.lbp import Lbp
+from mediarank.features.network import Network
 from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
@@ -100,7 +101,11 @@ CANDIDATES: Mapping[str, Mapping[str, Extractor]] = {
     },
 }
 PLAIN: Mapping[str, Extractor] = {name: family for slot in CANDIDATES.values() for name, family in slot.items()}
-TYPES: Mapping[str, Extractor] = PLAIN | {f"{name}_mirrored": Mirrored(family) for name, family in PLAIN.items()}
+NETWORK: Mapping[str, Extractor] = {"network": Network(mirrored=True)}
+"""A pretrained network, of the picture and its mirror image; not among the papers' families."""
+TYPES: Mapping[str, Extractor] = (
+    PLAIN | {f"{name}_mirrored": Mirrored(family) for name, family in PLAIN.items()} | NETWORK
+)
 FIVE = ("gist", "colour", "lbp", "hog", "gabor")
 """The paper's types: keys of `CANDIDATES`."""
 _FIVE = (
@@ -111,6 +116,7 @@ _FIVE = (
     KernelChoice("gabor"),
 )
 _MIRRORED = tuple(replace(choice, feature=f"{choice.feature}_mirrored") for choice in _FIVE)
+_NETWORK = (KernelChoice("network", "rbf"), KernelChoice("network"))
 SETS: Mapping[str, tuple[KernelChoice, ...]] = {
     "five": _FIVE,
     # the paper's own kernels, with the settings that do best with them
@@ -123,6 +129,8 @@ SETS: Mapping[str, tuple[KernelChoice, ...]] = {
     ),
     "mirrored": _MIRRORED,
     "more": (*_MIRRORED, KernelChoice("edges_mirrored")),
+    "network": _NETWORK,
+    "all": (*_MIRRORED, KernelChoice("edges_mirrored"), *_NETWORK),
 }
 LOCAL = ("gist_grey", "colour")
 """What the learners that take no kernel are given, as in their papers: GIST and colour."""

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from mediarank.base_models.svm import FittedSVM, SVMConfig, fit_svm
-from mediarank.base_models.training import fit_pool, gather, normalised_by, prepare
+from mediarank.base_models.training import gather, normalised_by, prepare, train_pool
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost
 from mediarank.learners.boosting.rankboost import RankBoost
 from mediarank.similarity.kernels import intersection
@@ -101,7 +101,7 @@ def svm_share(repeats: int, share: float, items: int = 10_000, types: int = 100)
     base, rank = matrix.ids[: items // 2].tolist(), matrix.ids[items // 2 : items * 7 // 10].tolist()
     config = SVMConfig()
     fits = best(lambda: [fit_svm(bag, config) for bag in prepare("a", matrix, judgments, base, config).bags], 1)
-    pool = fit_pool("a", matrix, judgments, base, config)
+    pool = train_pool("a", matrix, judgments, base, config).pool
     rest = best(lambda: prepare("a", matrix, judgments, base, config), 1)
     values = matrix.rows(base)
     rest += best(lambda: normalised_by(pool, values), repeats) + best(lambda: pool.score(matrix, rank), repeats)

@@ -7,7 +7,7 @@ from made_pool import collection
 from mediarank.base_models.concept import ConceptModels, Questions, score_concept
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
-from mediarank.base_models.training import fit_pool
+from mediarank.base_models.training import train_pool
 from mediarank.types import DataError, FeatureMatrix
 
 CONFIG = SVMConfig(penalties=(2.0,), widths=(1.0,))
@@ -18,7 +18,7 @@ def trained() -> tuple[dict[str, SVMPool], dict[str, FeatureMatrix]]:
     features = {"texture": collection(1)[0], "colour": collection(0)[0]}
     judgments = collection(0)[1]
     base = list(features["colour"].ids[:100])
-    return {name: fit_pool(name, matrix, judgments, base, CONFIG) for name, matrix in features.items()}, features
+    return {name: train_pool(name, matrix, judgments, base, CONFIG).pool for name, matrix in features.items()}, features
 
 
 def test_svms_are_ordered_by_type_and_bag_and_score_as_their_pools(

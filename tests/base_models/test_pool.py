@@ -9,14 +9,14 @@ from sklearn.svm import SVC
 
 from mediarank.base_models.pool import BLOCK, SVMPool
 from mediarank.base_models.svm import SVMConfig
-from mediarank.base_models.training import fit_pool
+from mediarank.base_models.training import train_pool
 from mediarank.types import DataError, FeatureMatrix
 
 
 def pool_of(kernel: str, **settings: object) -> tuple[SVMPool, FeatureMatrix]:
     matrix, judgments = collection()
     config = SVMConfig(kernel=kernel, **settings)  # type: ignore[arg-type]
-    return fit_pool("colour", matrix, judgments, list(matrix.ids[:100]), config), matrix
+    return train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config).pool, matrix
 
 
 def svm_by_svm(pool: SVMPool, values: np.ndarray) -> np.ndarray:

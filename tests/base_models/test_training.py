@@ -7,7 +7,7 @@ import pytest
 from made_pool import collection
 
 from mediarank.base_models.svm import SVMConfig, area_under_roc
-from mediarank.base_models.training import fit_pool, standardisation, trainable_concepts
+from mediarank.base_models.training import standardisation, train_pool, trainable_concepts
 from mediarank.types import DataError, FeatureMatrix, Judgments
 
 CONFIG = SVMConfig(penalties=(2.0,), widths=(1.0,))
@@ -15,7 +15,7 @@ CONFIG = SVMConfig(penalties=(2.0,), widths=(1.0,))
 
 def test_svms_rank_items_they_never_saw() -> None:
     matrix, judgments = collection()
-    pool = fit_pool("colour", matrix, judgments, list(matrix.ids[:100]), CONFIG)
+    pool = train_pool("colour", matrix, judgments, list(matrix.ids[:100]), CONFIG).pool
     rest = matrix.ids[100:].tolist()
     scores = pool.score(matrix, rest)
     for m, (concept, _) in enumerate(pool.models):
@@ -26,17 +26,17 @@ def test_svms_rank_items_they_never_saw() -> None:
 def test_a_pool_depends_on_the_base_role_alone() -> None:
     matrix, judgments = collection()
     base = list(matrix.ids[:100])
-    pool = fit_pool("colour", matrix, judgments, base, CONFIG)
+    pool = train_pool("colour", matrix, judgments, base, CONFIG).pool
     values = matrix.values.copy()
     values[100:] = 7.0
     relevant = {c: {i: g for i, g in grades.items() if i in base} for c, grades in judgments}
-    other = fit_pool(
+    other = train_pool(
         "colour",
         FeatureMatrix(matrix.ids, matrix.names, values),
         Judgments(judgments.queries, judgments.candidates, relevant),
         base[::-1],
         CONFIG,
-    )
+    ).pool
     for name, array in pool.to_arrays()[0].items():
         np.testing.assert_array_equal(array, other.to_arrays()[0][name])
 
@@ -46,7 +46,7 @@ def test_the_number_of_workers_changes_no_byte(monkeypatch: pytest.MonkeyPatch) 
     pools = []
     for jobs in ("1", "2"):
         monkeypatch.setenv("MEDIARANK_JOBS", jobs)
-        pools.append(fit_pool("colour", matrix, judgments, list(matrix.ids[:100]), CONFIG).to_arrays()[0])
+        pools.append(train_pool("colour", matrix, judgments, list(matrix.ids[:100]), CONFIG).pool.to_arrays()[0])
     for name in pools[0]:
         assert pools[0][name].tobytes() == pools[1][name].tobytes()
 
@@ -55,12 +55,12 @@ def test_a_concepts_svms_do_not_depend_on_other_concepts_but_types_draw_their_ow
     matrix, judgments = collection()
     base = list(matrix.ids[:100])
     alone = Judgments(("fish",), judgments.candidates, {"fish": judgments.relevant["fish"]})
-    whole = fit_pool("colour", matrix, judgments, base, CONFIG)
-    single = fit_pool("colour", matrix, alone, base, CONFIG)
+    whole = train_pool("colour", matrix, judgments, base, CONFIG).pool
+    single = train_pool("colour", matrix, alone, base, CONFIG).pool
     np.testing.assert_allclose(
         single.decisions(matrix.values), whole.decisions(matrix.values)[:, whole.columns("fish")], atol=1e-5
     )
-    texture = fit_pool("texture", matrix, alone, base, CONFIG)
+    texture = train_pool("texture", matrix, alone, base, CONFIG).pool
     assert not np.allclose(texture.decisions(matrix.values), single.decisions(matrix.values))
 
 
@@ -101,5 +101,24 @@ def test_constant_columns_and_histograms_are_not_scaled() -> None:
 def test_constant_features_still_make_a_pool() -> None:
     matrix, judgments = collection()
     flat = FeatureMatrix(matrix.ids, matrix.names, np.ones_like(matrix.values))
-    pool = fit_pool("flat", flat, judgments, list(matrix.ids[:100]), CONFIG)
+    pool = train_pool("flat", flat, judgments, list(matrix.ids[:100]), CONFIG).pool
     assert np.isfinite(pool.normalised(pool.decisions(flat.values))).all()
+
+
+def test_training_examples_are_scored_by_svms_that_did_not_see_them() -> None:
+    """With labels by chance, scores by the SVMs themselves separate their training examples; held-out ones can't."""
+    matrix, _ = collection()
+    ids = [str(i) for i in matrix.ids]
+    rng = np.random.default_rng(0)
+    chance = Judgments.from_pairs([("luck", ids[n]) for n in rng.permutation(100)[:30]], ids)
+    config = SVMConfig(penalties=(100.0,), widths=(20.0,))
+    trained = train_pool("colour", matrix, chance, ids[:100], config)
+    held_in, honest = trained.pool.score(matrix, ids), trained.score(matrix, ids)
+    in_bag = [ids[n] for n in trained.rows[0]]
+    relevant = chance.grades("luck", in_bag) > 0
+    assert area_under_roc(held_in.rows(in_bag)[:, 0].astype(float), relevant) > 0.95
+    assert area_under_roc(honest.rows(in_bag)[:, 0].astype(float), relevant) < 0.75
+    outside = [item for item in ids if item not in set(in_bag)]
+    np.testing.assert_array_equal(honest.rows(outside)[:, 0], held_in.rows(outside)[:, 0])
+    np.testing.assert_array_equal(trained.score(matrix, in_bag[3:5]).values[:, 0], honest.rows(in_bag[3:5])[:, 0])
+    assert np.abs(honest.values).max() <= 1

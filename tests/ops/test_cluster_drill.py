@@ -20,7 +20,7 @@ import pytest
 
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
-from mediarank.base_models.training import fit_pool
+from mediarank.base_models.training import train_pool
 from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
@@ -126,8 +126,8 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
         ("odd", "third"), tuple(ids), {"odd": dict.fromkeys(ids[1::2], 1.0), "third": dict.fromkeys(ids[::3], 1.0)}
     )
     config = SVMConfig(penalties=(2.0,), widths=(1.0,))
-    there = fit_pool("hue", matrix, judgments, ids.tolist(), config).to_arrays()[0]
+    there = train_pool("hue", matrix, judgments, ids.tolist(), config).pool.to_arrays()[0]
     monkeypatch.delenv("MEDIARANK_CLUSTER")
-    here = fit_pool("hue", matrix, judgments, ids.tolist(), config).to_arrays()[0]
+    here = train_pool("hue", matrix, judgments, ids.tolist(), config).pool.to_arrays()[0]
     assert there.keys() == here.keys()
     assert all(there[name].tobytes() == here[name].tobytes() for name in here)

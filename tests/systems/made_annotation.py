@@ -20,6 +20,7 @@ QUICK = Config(
     pairs=(20,),
     fold_pairs=10,
     rounds=(5, 20),
+    ndcg_depth=(50,),
     tagprop_neighbours=20,
     tagprop_iterations=10,
 )

@@ -21,7 +21,7 @@ from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import Bag, FittedSVM, SVMConfig, fit_svm
 from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
-from mediarank.types import FeatureMatrix, Floats, Judgments, NotApplicable
+from mediarank.types import Doubles, FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
 """The range of an SVM's decisions is measured on at most this many items of the base role."""
@@ -70,7 +70,40 @@ class Preparation:
     bags: tuple[Bag, ...]
 
 
-def fit_pool(name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig) -> SVMPool:
+@dataclass(frozen=True, eq=False)
+class TrainedPool:
+    """A pool, and how its SVMs score their own training examples in cross-validation.
+
+    items : of the base role, sorted
+    rows : by SVM, the positions of its bag's examples among the items
+    held_out : by SVM, decisions on these examples by SVMs that were trained without them
+    """
+
+    pool: SVMPool
+    items: tuple[str, ...]
+    rows: tuple[npt.NDArray[np.intp], ...]
+    held_out: tuple[Doubles, ...]
+
+    def score(self, matrix: FeatureMatrix, items: Sequence[str]) -> FeatureMatrix:
+        """Normalised scores of `items`; where an item is in the bag of an SVM, its held-out score.
+
+        So rankers can learn from the base role too: no score is of an SVM that was trained on the item.
+        """
+        found = self.pool.score(matrix, items)
+        place = {item: row for row, item in enumerate(items)}
+        present = np.array([place.get(item, -1) for item in self.items], dtype=np.intp)
+        values = found.values.copy()
+        for column, (rows, decisions) in enumerate(zip(self.rows, self.held_out, strict=True)):
+            known = present[rows] >= 0
+            span = max(float(self.pool.high[column] - self.pool.low[column]), 1e-12)
+            scores = np.clip((decisions[known] - self.pool.low[column]) * (2 / span) - 1, -1, 1)
+            values[present[rows][known], column] = scores
+        return FeatureMatrix(found.ids, found.names, values)
+
+
+def train_pool(
+    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
+) -> TrainedPool:
     """The SVMs of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
@@ -78,7 +111,9 @@ def fit_pool(name: str, matrix: FeatureMatrix, judgments: Judgments, base: Seque
     """
     preparation = prepare(name, matrix, judgments, base, config)
     svms = fan_out(partial(fit_svm, config=config), preparation.bags, what=f"base models on {name}")
-    return normalised_by(gather(preparation, svms, config), preparation.values)
+    pool = normalised_by(gather(preparation, svms, config), preparation.values)
+    rows, held_out = tuple(bag.rows for bag in preparation.bags), tuple(svm.held_out for svm in svms)
+    return TrainedPool(pool, tuple(sorted(base)), rows, held_out)
 
 
 def prepare(

@@ -13,6 +13,7 @@ from mediarank.cli import (  # noqa: F401 - their commands
     attributes,
     describing,
     events,
+    explore,
     finding,
     label,
     operations,

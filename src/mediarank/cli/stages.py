@@ -14,7 +14,7 @@ System = Annotated[str, typer.Argument(help="a system, as in params.yaml")]
 
 @app.command(rich_help_panel=STAGES)
 def wire(
-    check: Annotated[bool, typer.Option("--check", help="write nothing, but stop if dvc.yaml is out of date")] = False,
+    check: Annotated[bool, typer.Option("--check", help="leave dvc.yaml alone; stop if it is out of date")] = False,
 ) -> None:
     """Write dvc.yaml from params.yaml and the imports of the code."""
     from mediarank import config

@@ -21,10 +21,11 @@ from mediarank.collections import (
     zap50k,
 )
 from mediarank.collections import folder as folder_source
+from mediarank.collections.containment import irregular_below, require_inside
 from mediarank.collections.demo.plan import DemoConfig
 from mediarank.collections.layout import ClassRule
 from mediarank.collections.linking import link_into
-from mediarank.collections.listing import Listing
+from mediarank.collections.listing import Listing, escaped
 from mediarank.collections.tree import Skipped, media_below
 from mediarank.labels import Labels
 from mediarank.types import ConfigError
@@ -68,12 +69,14 @@ class CollectionConfig:
     path : the source's folder (for the demo, its generator's code)
     classes : which folder names become classes: `auto` those that look like names, `folders` any, `none`,
         or `{depth: 1}` the folder at the top (2: the one below it, and so on); for the source `folder`
+    follow_links : whether items may be links to files outside the source's folder
     """
 
     source: str = "demo"
     path: str = "src/mediarank/collections/demo"
     classes: ClassRule = "auto"
     demo: DemoConfig = field(default_factory=DemoConfig)
+    follow_links: bool = False
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
@@ -123,6 +126,9 @@ def collect(config: CollectionConfig, media: Path) -> tuple[Labels, list[Skipped
     listing = open_collection(source, config.source, config.classes)
     for note in listing.notes:
         print(f"note: {note}", file=sys.stderr)
+    for path, kind in irregular_below(source):
+        print(f"note: {escaped(str(path))} is {kind} and is not opened.", file=sys.stderr)
+    require_inside(listing.files, source, config.follow_links)
     link_into(listing.files, media)
     return listing.labels, media_below(source).counted()
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from mediarank.collections.containment import irregular
 from mediarank.collections.listing import escaped
 from mediarank.media.sniff import is_media_name
 from mediarank.types import DataError
@@ -118,6 +119,8 @@ def obstacles(folder: Path) -> list[str]:
         for path in (Path(place, name) for name in sorted(names)):
             if any(unicodedata.category(c) == "Cs" for c in str(path)):
                 found.append(f"{escaped(str(path))}: its name is not UTF-8; rename it")
+            elif kind := irregular(path):
+                found.append(f"{path} is {kind}; move it away")
             elif not path.exists():
                 found.append(f"{path} is a link that leads nowhere; remove it")
             elif not os.access(path, os.R_OK):

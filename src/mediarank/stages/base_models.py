@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
-from mediarank.base_models.training import fit_pool
+from mediarank.base_models.training import train_pool
 from mediarank.labels import Labels
 from mediarank.types import FeatureMatrix, Judgments, NotApplicable, Roles
 
@@ -28,14 +28,17 @@ def run(name: str, config: SVMConfig, data: Path) -> str:
 def fit_base_models(
     name: str, matrix: FeatureMatrix, labels: Labels, roles: Roles, config: SVMConfig
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any], FeatureMatrix]:
-    """The pool as arrays and facts, and its scores of all items. A collection without concepts has an empty pool."""
+    """The pool as arrays and facts, and its scores of all items; training examples have held-out scores.
+
+    A collection without concepts has an empty pool.
+    """
     described = [item for item in sorted(labels.looked_at) if item in matrix]
     judgments = Judgments.from_pairs(((c, item) for c, item in labels.shown if item in matrix), described)
     base = sorted(set(roles.items("base")).intersection(described))
     try:
-        pool = fit_pool(name, matrix, judgments, base, config)
+        trained = train_pool(name, matrix, judgments, base, config)
     except NotApplicable as error:
         warnings.warn(str(error), stacklevel=1)
         pool = SVMPool.empty(len(matrix.names))
-    arrays, facts = pool.to_arrays()
-    return arrays, facts, pool.score(matrix, matrix.ids.tolist())
+        return *pool.to_arrays(), pool.score(matrix, matrix.ids.tolist())
+    return *trained.pool.to_arrays(), trained.score(matrix, matrix.ids.tolist())

@@ -107,7 +107,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
             "collect",
             [f"data/{CHECKED}", "${collection.path}", *code.of("collect")],
             ["collection"],
-            ["data/raw/media", "data/raw/labels"],
+            ["data/raw/media", "data/raw/labels", "data/raw/skipped.csv"],
         ),
         "manifest": _stage(
             "manifest",

@@ -40,7 +40,7 @@ def test_queries_are_as_many_as_fit() -> None:
 
 def test_what_was_chosen_is_all_that_is_left() -> None:
     several = replace(QUICK, pairs=(5, 10), rounds=(1, 2, 3))
-    chosen = several.with_only({"pairs": 10, "rounds": 2})
+    chosen = several.with_only({"pairs": 10, "rounds": 2, "ndcg_depth": 50})
     assert (chosen.pairs, chosen.rounds) == ((10,), (2,))
     assert several.with_only({}) == several
 

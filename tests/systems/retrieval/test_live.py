@@ -27,6 +27,14 @@ def test_a_search_finds_the_item_itself_first_unless_left_out() -> None:
     assert scores == sorted(scores, reverse=True)
 
 
+def test_scores_of_everything_are_those_of_the_hits() -> None:
+    live = live_ranker()
+    vectors = live.vectors("i007")
+    scores = live.scores(vectors)
+    for hit in live.search(vectors, 60):
+        assert scores[live.ids.index(hit.item)] == pytest.approx(hit.score, abs=1e-4)
+
+
 def test_an_explanation_adds_up_to_the_score() -> None:
     live = live_ranker()
     vectors = live.vectors("i003")

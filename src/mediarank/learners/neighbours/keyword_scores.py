@@ -35,8 +35,6 @@ from mediarank.types import ConfigError, Floats
 RULES: Final = ("count", "transfer", "vote", "two_pass", "ridge", "sigmoid")
 DEEPEST: Final = 400
 """The most neighbours that any rule looks at."""
-PENALTY: Final = 0.1
-"""λ of the ridge, where an image's kernel with itself is 1."""
 SMALLEST_LEAD: Final = 0.1
 """Share of the median lead: a word that its own images do not predict would otherwise outgrow all others."""
 
@@ -54,6 +52,7 @@ class KeywordRule:
     k : nearest images that vote; per_word : nearest images of each word, for `two_pass`
     sharpness : how fast an image's weight falls off with similarity
     scale, power : raw scores are divided by the word's frequency or lead to this power
+    penalty : λ of `ridge`, where an image's kernel with itself is 1
     means, units (words,) : what is subtracted from a word's raw score, and what it is divided by
     slopes, offsets (words,) : for `sigmoid`; coefficients (images, words) : for `ridge`
     """
@@ -64,6 +63,7 @@ class KeywordRule:
     sharpness: float = 1.0
     scale: Literal["frequency", "lead"] = "lead"
     power: float = 0.0
+    penalty: float = 0.1
     means: Floats = field(default_factory=_none)
     units: Floats = field(default_factory=_none)
     slopes: Floats = field(default_factory=_none)
@@ -120,7 +120,7 @@ class KeywordRule:
 
     def raw_key(self) -> tuple[Any, ...]:
         """The numbers that raw scores depend on."""
-        return self.kind, self.k, self.per_word, self.sharpness
+        return self.kind, self.k, self.per_word, self.sharpness, self.penalty
 
     def numbers(self) -> dict[str, Any]:
         """The numbers that a model keeps among its facts."""
@@ -129,7 +129,7 @@ class KeywordRule:
             "transfer": ("k",),
             "vote": ("k", "sharpness", "scale", "power"),
             "two_pass": ("per_word", "sharpness", "scale", "power"),
-            "ridge": ("sharpness", "scale", "power"),
+            "ridge": ("sharpness", "penalty", "scale", "power"),
             "sigmoid": ("k", "sharpness"),
         }
         return {name: getattr(self, name) for name in names[self.kind]}
@@ -157,8 +157,8 @@ CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
         for per_word, sharpness, (scale, power) in product((1, 3), (2.0, 4.0), (("lead", 0.0), *SCALES))
     ],
     "ridge": [
-        KeywordRule("ridge", sharpness=sharpness, scale=scale, power=power)
-        for sharpness, (scale, power) in product((0.125, 0.25), SCALES)
+        KeywordRule("ridge", sharpness=sharpness, penalty=penalty, scale=scale, power=power)
+        for sharpness, penalty, (scale, power) in product((0.125, 0.25, 0.5), (0.03, 0.1, 0.3), SCALES)
     ],
     "sigmoid": [KeywordRule("sigmoid", 100)],
 }
@@ -222,7 +222,7 @@ class TrainingQueries:
             own = self.keywords.rows[self.asked]
             kernel = np.exp(absolute.sharpness * self.similarity[:, self.asked])
             np.fill_diagonal(kernel, 1.0)
-            found, raw = fit_ridge(kernel, own, PENALTY)
+            found, raw = fit_ridge(kernel, own, candidate.penalty)
             coefficients = np.zeros(self.keywords.rows.shape, np.float32)
             coefficients[self.asked] = found
             return replace(absolute, coefficients=coefficients), raw

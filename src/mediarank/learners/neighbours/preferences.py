@@ -1,8 +1,9 @@
-"""Preferences hidden in keywords: which of two labelled images is nearer to a third, and how much it matters
-(paper 001, section 2.1).
+"""Preferences hidden in keywords: which of two labelled images is nearer to a third (paper 001, section 2.1).
 
-`consistency` compares keyword sets (eq 1), `draw_preferences` draws ordered pairs of images for each query image at
-random and weighs each by how far NDCG@k would fall if the two changed places (eqs 2 and 3), in closed form.
+`consistency` compares keyword sets (eq 1). `draw_preferences` draws ordered pairs of images for each query image and
+weighs each by how far NDCG@k would fall if the two changed places (eqs 2 and 3), in closed form. Many images agree with
+a query equally well, and most cuts at k fall inside such a tie, so the fall is the mean over all orders of equals:
+images of equal consistency share the mean discount of the positions that they fill.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ BLOCK: Final = 256
 
 @dataclass(frozen=True, eq=False)
 class Preferences:
-    """One row a pair, pairs of a query together: for image `query`, `better` is nearer than `worse`.
+    """One row per pair, pairs of a query together: for image `query`, `better` is nearer than `worse`.
 
-    weight : the fall of NDCG@k, or the small constant where neither is among the first k
+    weight : the mean fall of NDCG@k, or the small constant where neither can be among the first k
     """
 
     query: Positions
@@ -63,16 +64,18 @@ def draw_preferences(
     rng: np.random.Generator,
     queries: Positions | None = None,
     epsilon: float = 1e-4,
+    by_weight: bool = False,
 ) -> Preferences:
-    """`pairs` pairs for each query image, uniformly of all pairs whose consistencies with it differ.
+    """`pairs` pairs for each query image, of all pairs whose consistencies with it differ.
 
     labels : (n, words) 0/1; queries : which images to ask with, by default all of them
+    by_weight : draw pairs in proportion to their weight and let all count alike, instead of drawing them uniformly
     A query that shares no word with any other image has nothing to prefer and is skipped.
     """
     n = len(labels)
     asked = np.arange(n) if queries is None else queries
     if pairs < 1 or k < 1:
-        raise DataError(f"Preferences need a pair a query and a position that counts at least, not {pairs} and {k}.")
+        raise DataError(f"Preferences need at least one pair per query and one position, not {pairs} and {k}.")
     discount = discounts(k, n - 1)
     parts = [np.empty((0, 3), dtype=np.intp)]
     weights = [np.empty(0)]
@@ -81,33 +84,49 @@ def draw_preferences(
         for query, relevance in zip(block.tolist(), consistency(labels[block], labels).astype(np.float64), strict=True):
             relevance[query] = -1.0  # the query itself comes last, and is left out
             order = np.argsort(-relevance, kind="stable")[:-1]  # π: by falling relevance
-            drawn = _draw(relevance[order], pairs, rng)
-            if drawn is None:
+            grades = _Grades.of(relevance[order], discount, epsilon)
+            if len(grades.sizes) < 2:
                 continue
-            better, worse = drawn
+            better, worse, weight = grades.draw(pairs, rng, by_weight)
             parts.append(np.stack([np.full(pairs, query), order[better], order[worse]], axis=1))
-            weights.append(_weights(relevance[order], better, worse, discount, epsilon, k))
+            weights.append(weight)
     joined = np.concatenate(parts)
     return Preferences(joined[:, 0], joined[:, 1], joined[:, 2], np.concatenate(weights))
 
 
-def _draw(relevance: Doubles, pairs: int, rng: np.random.Generator) -> tuple[Positions, Positions] | None:
-    """Positions in an order by falling relevance, the first of a pair strictly more relevant than the second."""
-    n = len(relevance)
-    first_lower = n - np.searchsorted(relevance[::-1], relevance, side="left")  # where the next lower grade begins
-    choices = np.cumsum(n - first_lower)  # pairs that an item, or one before it, comes first in
-    if not n or choices[-1] == 0:
-        return None
-    number = rng.integers(choices[-1], size=pairs)
-    better = np.searchsorted(choices, number, side="right")
-    return better, n - (choices[better] - number)
+@dataclass(frozen=True, eq=False)
+class _Grades:
+    """Images in an order by falling relevance, as runs of equals.
 
+    starts, sizes (grades,) : where each run begins, and its length
+    pairs (grades, grades) : how many pairs have their better image in the row's run and the other in the column's
+    weights (grades, grades) : of each such pair
+    """
 
-def _weights(
-    relevance: Doubles, better: Positions, worse: Positions, discount: Doubles, epsilon: float, k: int
-) -> Doubles:
-    """Eqs 2 and 3: what is lost when the two change places."""
-    gain = np.exp2(relevance)
-    ideal = np.sum((gain[:k] - 1) * discount[:k])  # N_k
-    fall = (gain[better] - gain[worse]) * (discount[better] - discount[worse]) / ideal
-    return np.where(better < k, fall, epsilon)
+    starts: Positions
+    sizes: Positions
+    pairs: Doubles
+    weights: Doubles
+
+    @classmethod
+    def of(cls, relevance: Doubles, discount: Doubles, epsilon: float) -> _Grades:
+        """discount : of the positions, 0 after k"""
+        starts = np.flatnonzero(np.diff(relevance, prepend=np.inf))
+        sizes = np.diff(starts, append=len(relevance))
+        if not len(starts):
+            return cls(starts, sizes, np.zeros((0, 0)), np.zeros((0, 0)))
+        gain = np.exp2(relevance[starts])
+        mean = np.add.reduceat(discount, starts) / sizes  # D over all orders of equals
+        ideal = float(np.sum((gain - 1) * mean * sizes))  # N_k
+        above = np.triu(np.ones((len(starts), len(starts))), k=1)
+        fall = (gain[:, None] - gain[None, :]) * (mean[:, None] - mean[None, :]) / max(ideal, 1e-12)  # eqs 2, 3
+        weights = np.where(mean[:, None] > 0, fall, epsilon) * above
+        return cls(starts, sizes, sizes[:, None] * sizes[None, :] * above, weights)
+
+    def draw(self, count: int, rng: np.random.Generator, by_weight: bool) -> tuple[Positions, Positions, Doubles]:
+        """Positions of the better and the worse image of each pair, and its weight."""
+        share = (self.pairs * self.weights if by_weight else self.pairs).ravel()
+        cell = np.searchsorted(np.cumsum(share), rng.random(count) * share.sum(), side="right")
+        first, second = np.unravel_index(np.minimum(cell, np.flatnonzero(share)[-1]), self.pairs.shape)
+        better, worse = (self.starts[run] + rng.integers(self.sizes[run]) for run in (first, second))
+        return better, worse, np.ones(count) if by_weight else self.weights[first, second]

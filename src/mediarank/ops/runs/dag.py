@@ -74,6 +74,7 @@ def open_repo(root: Path) -> Iterator[Any]:
     from dvc.repo import Repo
 
     repair_rwlock(root)
+    _require_regular_source(root)
     try:
         if not (root / PLAN).exists():
             raise DvcException(f"there is no {PLAN}; run this in the project's folder")
@@ -82,6 +83,18 @@ def open_repo(root: Path) -> Iterator[Any]:
         raise _unreadable(root, error) from error
     with repo:
         yield repo
+
+
+def _require_regular_source(root: Path) -> None:
+    """DVC reads every file of the collection's folder, and would wait for ever at a pipe."""
+    import yaml
+
+    from mediarank.collections.containment import require_regular
+
+    params = root / "params.yaml"
+    collection = (yaml.safe_load(params.read_bytes()) or {}).get("collection") if params.exists() else None
+    if isinstance(collection, dict) and isinstance(collection.get("path"), str):
+        require_regular(root / collection["path"])
 
 
 def read_plan(root: Path) -> Plan:

@@ -27,10 +27,12 @@ class Method:
 METHODS: Final[Mapping[str, Method]] = {
     "best_feature": Method("best_feature", ("transfer",)),
     "jec": Method("jec", ("transfer",)),
+    "jec_vote": Method("jec", ("count", "vote")),
     "least_squares": Method("least_squares", ("transfer",)),
     "lasso": Method("lasso", ("transfer",)),
     "nw_rnn": Method("nw_rnn", ("count", "vote")),
     "rnn": Method("rnn", ("count", "vote")),
+    "drawn_rnn": Method("drawn_rnn", ("count", "vote")),
     "tagprop": Method("tagprop", ("sigmoid",)),
     "2pknn": Method("jec", ("two_pass",)),
     "2pknn_rnn": Method("rnn", ("two_pass",)),
@@ -53,7 +55,8 @@ class Config:
     pairs : preferences drawn per training image; of several numbers cross-validation chooses; where there is only one,
         the folds draw fold_pairs to save time
     regression_pairs : the same for the regressions
-    ndcg_depth : k of NDCG@k, the positions in which order matters; epsilon : weight of pairs beyond them
+    ndcg_depth : k of NDCG@k, the positions in which order matters, chosen from these
+    epsilon : weight of pairs beyond these positions
     rounds : of RankBoost, chosen from these; step : see `learners/boosting/pair_rankboost.py`
     tagprop_neighbours, tagprop_iterations : of TagProp; the iterations also of other sigmoids
     queries : the most training images to use as queries, fewer if their distances don't fit into memory_gib; all
@@ -69,7 +72,7 @@ class Config:
     pairs: tuple[Count, ...] = (500,)
     fold_pairs: Count = 100
     regression_pairs: Count = 20
-    ndcg_depth: Count = 50
+    ndcg_depth: tuple[Count, ...] = (50,)
     epsilon: Annotated[float, Field(gt=0)] = 1e-4
     rounds: tuple[Count, ...] = (200, 400)
     step: Step = "bound"
@@ -91,14 +94,15 @@ class Config:
         unknown = sorted(set(self.distances) - set(self.features))
         if unknown:
             raise ConfigError(f"systems.annotation.distances names {', '.join(unknown)}, which is not in its features.")
-        if not (self.pairs and self.rounds):
-            raise ConfigError("systems.annotation: give at least one number of pairs and one of rounds.")
+        if not (self.pairs and self.rounds and self.ndcg_depth):
+            raise ConfigError("systems.annotation: give at least one number of pairs, of rounds and of ndcg_depth.")
 
     def with_only(self, settings: Mapping[str, int]) -> Config:
         """With the numbers that were chosen, where there was a choice."""
         if not settings:
             return self
-        return replace(self, pairs=(settings["pairs"],), rounds=(settings["rounds"],))
+        pairs, rounds, depth = (settings[name] for name in ("pairs", "rounds", "ndcg_depth"))
+        return replace(self, pairs=(pairs,), rounds=(rounds,), ndcg_depth=(depth,))
 
     def queries_among(self, images: int) -> int:
         """How many of the training images are queries: a distance takes 4 bytes and its rank one."""

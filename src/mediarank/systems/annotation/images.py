@@ -108,18 +108,18 @@ class Part:
         """Positions of the part's queries among its images."""
         return np.searchsorted(self.images, self.labelled.asked[self.rows])
 
-    def preferences(self, pairs: int, depth: int, epsilon: float, seed: int) -> Preferences:
+    def preferences(self, pairs: int, depth: int, epsilon: float, seed: int, by_weight: bool = False) -> Preferences:
         """Drawn among the part's images, once; `query` is a place in `asked`, the others are positions of images."""
-        key = (pairs, depth, epsilon, seed)
+        key = (pairs, depth, epsilon, seed, by_weight)
         if key not in self._drawn:
-            self._drawn[key] = self._draw(pairs, depth, epsilon, np.random.default_rng([seed, 1]))
+            self._drawn[key] = self._draw(pairs, depth, epsilon, by_weight, np.random.default_rng([seed, 1]))
         return self._drawn[key]
 
-    def _draw(self, pairs: int, depth: int, epsilon: float, rng: np.random.Generator) -> Preferences:
+    def _draw(self, pairs: int, depth: int, epsilon: float, by_weight: bool, rng: np.random.Generator) -> Preferences:
         place = np.full(len(self.labelled.keywords), -1)
         place[self.labelled.asked] = np.arange(len(self.labelled.asked))
         queries = np.flatnonzero(place[self.images] >= 0)
-        drawn = draw_preferences(self.keywords.rows, pairs, depth, rng, queries, epsilon)
+        drawn = draw_preferences(self.keywords.rows, pairs, depth, rng, queries, epsilon, by_weight)
         if not len(drawn):
             raise NotApplicable(f"annotation learns from images that share keywords; no two of {len(self.images)} do.")
         return Preferences(

@@ -20,7 +20,7 @@ from mediarank.similarity.distance_stack import stack_distances
 from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
-NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power")
+NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power", "penalty")
 LEARNED: Final = ("means", "units", "slopes", "offsets", "coefficients")
 """What of a `KeywordRule` is kept among the facts, and what as arrays."""
 BLOCK: Final = 128

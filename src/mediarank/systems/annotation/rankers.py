@@ -1,4 +1,4 @@
-"""How each ranker of neighbours is fitted to labelled images: JEC and its kin, RNN and NW-RNN, TagProp's weights.
+"""How each ranker of neighbours is fitted to labelled images: JEC and its variants, RNN, NW-RNN, TagProp's weights.
 
 `RANKERS` names them. Some have numbers that cross-validation chooses: a fit returns all options.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
+from functools import reduce
+from itertools import product
+from typing import Final, Literal
 
 import numpy as np
 
@@ -21,27 +23,33 @@ from mediarank.similarity.rank_levels import rank_thresholds
 from mediarank.systems.annotation.config import Config
 from mediarank.systems.annotation.images import Labelled, Part
 
+Weighting = Literal["none", "pairs", "draw"]
 Options = list[tuple[dict[str, int], NeighbourRanker]]
 """Rankers with the settings that tell them apart; of several, cross-validation chooses."""
 
 
-def fit_boosted(part: Part, config: Config, weighted: bool, quick: bool) -> Options:
-    """RNN, or NW-RNN: RankBoost over drawn preferences, for every number of pairs and of rounds."""
+def fit_boosted(part: Part, config: Config, weighting: Weighting, quick: bool) -> Options:
+    """RankBoost over drawn preferences, for every depth, number of pairs and number of rounds.
+
+    weighting : "none" (NW-RNN); "pairs" (RNN: eq 3's weights); "draw" (pairs drawn in proportion to these weights)
+    """
     levels, types = part.labelled.levels, len(part.labelled.levels)
     thresholds = rank_thresholds(len(part.labelled.keywords))
     options: Options = []
-    for pairs in config.pairs:
+    # without weights the depth changes nothing
+    depths = config.ndcg_depth if weighting != "none" else config.ndcg_depth[:1]
+    for depth, pairs in product(depths, config.pairs):
         # where no number of pairs is to be chosen, fewer will do to choose the rest
         fewer = min(pairs, config.fold_pairs) if quick and len(config.pairs) == 1 else pairs
-        drawn = part.preferences(fewer, config.ndcg_depth, config.epsilon, config.seed)
+        drawn = part.preferences(fewer, depth, config.epsilon, config.seed, by_weight=weighting == "draw")
         better, worse = (
             np.stack([of_type[drawn.query, image] for of_type in levels]) for image in (drawn.better, drawn.worse)
         )
-        weights = drawn.weight if weighted else drawn.equally_weighted().weight
+        weights = drawn.equally_weighted().weight if weighting == "none" else drawn.weight
         model = PairRankBoost(max(config.rounds), config.step).fit(better, worse, weights)
         options += [
             (
-                {"pairs": pairs, "rounds": rounds},
+                {"pairs": pairs, "rounds": rounds, "ndcg_depth": depth},
                 BoostedOrder(model.tables(types, len(thresholds) + 1, rounds), thresholds),
             )
             for rounds in config.rounds
@@ -57,7 +65,7 @@ def equally_weighted(part: Part) -> WeightedSum:
 
 def fit_combination(name: str, part: Part, config: Config) -> NeighbourRanker:
     """A sum of scaled distances whose weights a regression finds."""
-    drawn = part.preferences(config.regression_pairs, config.ndcg_depth, config.epsilon, config.seed)
+    drawn = part.preferences(config.regression_pairs, config.ndcg_depth[0], config.epsilon, config.seed)
     labelled = part.labelled
     query, image = np.tile(drawn.query, 2), np.concatenate([drawn.better, drawn.worse])
     distances = np.stack([values[query, image] / s for values, s in zip(labelled.stack, labelled.spread, strict=True)])
@@ -81,9 +89,16 @@ def fit_best_feature(part: Part) -> NeighbourRanker:
 
 
 def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
-    """TagProp's weights, learned over the nearest images by equal weights."""
+    """TagProp's weights, learned over neighbours pooled from all types: those with the best rank by any of them.
+
+    Of equal ranks, which are read off at thresholds, the nearest by equal weights comes first.
+    """
     labelled = part.labelled
     similarity = part.similarity(equally_weighted(part))
+    finite = np.isfinite(similarity)
+    nearest = reduce(np.minimum, (levels[part.rows[:, None], part.images] for levels in labelled.levels))
+    low, high = similarity[finite].min(), similarity[finite].max()
+    similarity = np.where(finite, (similarity - low) / max(high - low, 1e-9) * 0.99 - nearest, -np.inf)
     found = find_neighbours(similarity, min(config.tagprop_neighbours, similarity.shape[1] - 1))
     images = part.images[found.places]
     distances = np.stack(
@@ -101,8 +116,9 @@ RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "jec": lambda part, config, _: [({}, equally_weighted(part))],
     "least_squares": lambda part, config, _: [({}, fit_combination("least_squares", part, config))],
     "lasso": lambda part, config, _: [({}, fit_combination("lasso", part, config))],
-    "nw_rnn": lambda part, config, quick: fit_boosted(part, config, weighted=False, quick=quick),
-    "rnn": lambda part, config, quick: fit_boosted(part, config, weighted=True, quick=quick),
+    "nw_rnn": lambda part, config, quick: fit_boosted(part, config, "none", quick),
+    "rnn": lambda part, config, quick: fit_boosted(part, config, "pairs", quick),
+    "drawn_rnn": lambda part, config, quick: fit_boosted(part, config, "draw", quick),
     "tagprop": lambda part, config, _: [({}, fit_tagprop(part, config))],
 }
 """Ranker -> how it is fitted to a part of the images, by the settings; quick : only to choose settings"""

@@ -18,7 +18,7 @@ import pandas as pd
 from mediarank.learners.online.second_order import AROW
 from mediarank.learners.pairwise.phi_rankers import Ranker, ranker_arrays
 from mediarank.similarity.nearest import nearest, top
-from mediarank.similarity.phi import SIMILARITIES, phi_over_types
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types, weighted_phi
 from mediarank.similarity.shortlist import Shortlist
 from mediarank.systems.retrieval.model import Model
 from mediarank.types import DataError, Floats
@@ -118,12 +118,18 @@ class LiveRanker:
             places, scores = nearest(vectors, self.model.rows, v, count + 1, among)
             scores = scores + offset
         else:
-            everything = self._inputs(vectors, among) @ self.ranking_weights
+            everything = self.scores(vectors) if among is None else self._inputs(vectors, among) @ self.ranking_weights
             places = top(everything, count + 1)
             scores = everything[places]
             places = places if among is None else among[places]
         found = zip((self.ids[place] for place in places.tolist()), scores.tolist(), strict=True)
         return [Hit(item, float(score)) for item, score in found if item != leave_out][:count]
+
+    def scores(self, vectors: Sequence[Floats]) -> Floats:
+        """The score of every item, in the order of `ids`."""
+        if not self.linear:
+            return np.asarray(self._inputs(vectors, None) @ self.ranking_weights, dtype=np.float32)
+        return weighted_phi(vectors, self.model.rows, *self.model.scaler.unscaled(self.ranking_weights))
 
     def recall(self, shortlist: Shortlist, count: int = 20, queries: int = 20, seed: int = 0) -> float:
         """The share of the first items that a search by shortlist finds, over items drawn as queries."""

@@ -1,0 +1,65 @@
+"""What a folder from anywhere may make us open: regular files that lie inside it, unless the user says otherwise.
+
+A link that leaves the collection would bring a file of its target's owner into DVC's cache, and from there to a remote.
+A pipe, socket or device would hang whoever opens it. Nothing here opens a file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from mediarank.types import DataError
+
+SHOWN: Final = 3
+_KINDS: Final = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def irregular(path: Path) -> str:
+    """What a path is if it is neither a file nor a folder nor a link that leads nowhere; empty otherwise."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return ""
+    return next((name for test, name in _KINDS if test(mode)), "")
+
+
+def irregular_below(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Every pipe, socket and device below a folder, with what it is."""
+    for place, _, _names in os.walk(folder):
+        with os.scandir(place) as entries:
+            odd = [Path(entry.path) for entry in entries if not entry.is_file() and not entry.is_dir()]
+        yield from ((path, kind) for path in sorted(odd) if (kind := irregular(path)))
+
+
+def require_regular(folder: Path) -> None:
+    """Refuse a folder that DVC would hang at."""
+    found = list(irregular_below(folder)) if folder.is_dir() else []
+    if found:
+        shown = ", ".join(f"{path} ({kind})" for path, kind in found[:SHOWN])
+        raise DataError(
+            f"{len(found)} files below {folder} are pipes, sockets or devices, which DVC can't read: {shown}. Move "
+            "them out of the folder that collection.path names."
+        )
+
+
+def require_inside(files: Mapping[str, Path], folder: Path, follow_links: bool) -> None:
+    """Refuse items whose file is a link out of the collection, unless links may be followed."""
+    if follow_links:
+        return
+    home = folder.resolve()
+    leaving = [item for item, path in files.items() if not path.resolve().is_relative_to(home)]
+    if leaving:
+        shown = ", ".join(f"{item} -> {files[item].resolve()}" for item in leaving[:SHOWN])
+        raise DataError(
+            f"{len(leaving)} of {len(files)} items are links that leave {folder}: {shown}. If you made them, set "
+            "collection.follow_links: true in params.yaml; otherwise remove them. Nothing was copied."
+        )
