@@ -24,8 +24,8 @@ from mediarank.ops.services.environment import child_environment
 from mediarank.types import MediarankError
 
 TOLERANCE: Final = 1e-3
-"""Of the scores' standard deviation, or of a query's pairs: another processor sums in another order, which may turn
-near ties."""
+"""Of the scores' standard deviation, or of the pairs: another processor sums in another order, which may turn near
+ties."""
 SECONDS: Final = 900
 
 
@@ -65,15 +65,15 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
 
 
 def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
-    """How far two sets of scores, one row per query, are from ranking alike; 0 if they are the same.
+    """How far two sets of scores (items × names) are from ranking alike; 0 if they are the same.
 
-    The largest difference in standard deviations, or the largest share of a query's pairs that are in another order,
-    whichever is less.
+    The largest difference in standard deviations; or the largest share of pairs that are in another order, among the
+    names of one item or among the items of one name, as stages may record places in place of scores: the least counts.
     """
     apart = float(np.abs(found - recorded).max()) / (float(np.std(recorded)) or 1.0)
     if apart <= TOLERANCE:
         return apart
-    return min(apart, max(map(_turned, recorded, found)))
+    return min(apart, max(map(_turned, recorded, found)), max(map(_turned, recorded.T, found.T)))
 
 
 def _turned(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
