@@ -2,7 +2,7 @@
 
 From the file inwards: `limits` bounds what a file may ask for, `sniff` recognises its first bytes, `container` opens
 clips and sounds safely, `probe` reads headers, `exif` what a camera wrote, `description` and `xmp` what people wrote.
-`image` (with `jpeg` and `raw`), `clip` (with `timeline` and `shots`) and `sound` decode. `working` knows the small copies
+`image` (with `jpeg`, `raw`), `clip` (with `timeline`, `shots`) and `sound` decode. `working` knows the small copies
 that features read, `frames` makes them from an original, `copy_cache` remembers them, and `guard` runs any of this in
 child processes, so that a decoder that crashes or hangs costs one file.
 """
