@@ -43,7 +43,7 @@ def numpy_rankboost(better: np.ndarray, worse: np.ndarray, rounds: int) -> np.nd
 
 
 def boosting(pairs: int, rounds: int = 60, repeats: int = 2) -> dict[str, Any]:
-    """Seconds a round of both; the time to count all pairs once is shared among the rounds."""
+    """Seconds per round of both; the time to count all pairs once is shared among the rounds."""
     better, worse = made_pairs(pairs)
     PairRankBoost(1).fit(better[:, :1000], worse[:, :1000], np.ones(1000))  # compiles
     ours, theirs = [], []
@@ -57,7 +57,7 @@ def boosting(pairs: int, rounds: int = 60, repeats: int = 2) -> dict[str, Any]:
     np.testing.assert_allclose(model.weights_[: len(weights)], weights, rtol=1e-6)
     ratio = min(theirs) / min(ours)
     print(
-        f"\nboosting {pairs} pairs × {FEATURES} features: {1e3 * min(ours):.0f} ms a round, "
+        f"\nboosting {pairs} pairs × {FEATURES} features: {1e3 * min(ours):.0f} ms per round, "
         f"numpy {1e3 * min(theirs):.0f} ms"
     )
     return {

@@ -3,9 +3,9 @@
     python benchmarks/attributes.py                # speed, on data that it draws itself
     python benchmarks/attributes.py --data FOLDER  # and accuracy, next to the paper's table where it has one
 
-The folder may be OSR, PubFig or UT-Zap50K. Its parts: `speed`; on the source's own split `kernels`, RankMKL and its
-baselines, and `rivals`, the learners without kernels; `spread`, RankMKL on random splits (30 training images a
-class); `times`, figure 3b; `nystroem`, what landmarks cost. C and γ are chosen by
+The folder may be OSR, PubFig or UT-Zap50K. Its parts: `speed`; on the source's own split `kernels`, RankMKL, its
+baselines and class posteriors, and `rivals`, the learners without kernels; `spread`, RankMKL and posteriors on random
+splits (30 training images per class); `times`, figure 3b; `nystroem`, what landmarks cost. All numbers are chosen by
 cross-validation over training images for every method and split, types and kernels by `attributes_choice.py`. The last
 line is JSON.
 """
@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from attributes_data import LOCAL, SETS, Described, describe
 from attributes_rivals import MAX_PAIRS, rivals
-from attributes_speed import approximation, speed, testing_times
+from attributes_speed import QUICK, approximation, speed, testing_times
 
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.systems.attributes.config import METHODS, Config
@@ -48,7 +48,8 @@ WITH_NETWORK = ("network", "all")
 BEYOND = ("rankmkl", "posterior", "posterior_mkl")
 """Methods that are measured on every set; the others on `five` and `more`."""
 SPREAD = ("five", "more")
-"""Sets that RankMKL is measured with on random splits."""
+SPREAD_METHODS = ("rankmkl", "posterior")
+"""Sets and methods that are measured on random splits."""
 OSR = ("natural", "open", "perspective", "large-objects", "diagonal-plane", "close-depth")
 PUBLISHED = {  # paper 004, figure 3
     "rankmkl": (96.20, 93.69, 89.84, 90.06, 91.11, 91.54),
@@ -67,6 +68,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="a folder in the layout of OSR, PubFig or UT-Zap50K")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all of them by default")
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(VARIANTS), help="of kernels; all by default")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, help="on every set; by default see the table")
     parser.add_argument("--splits", type=int, default=10, help="random splits, for the spread")
     parser.add_argument(
         "--first-split", type=int, default=0, help="the first one's number, to measure them in portions"
@@ -78,14 +81,19 @@ def main() -> None:
     sys.stdout.reconfigure(line_buffering=True)  # what a run that is cut short has found is not lost
     result: dict[str, Any] = speed() if "speed" in arguments.parts else {}
     if arguments.data:
-        used = [choice.feature for name in VARIANTS for choice in SETS[name]]
-        data = describe(arguments.data, arguments.cache, list(dict.fromkeys([*used, *LOCAL])))
+        sets = [*arguments.sets, *(SPREAD if "spread" in arguments.parts else ())]
+        used = [choice.feature for name in sets for choice in SETS[name]]
+        used += LOCAL if {"rivals", "times"} & set(arguments.parts) else ()
+        used += [choice.feature for choice in QUICK.kernels] if {"times", "nystroem"} & set(arguments.parts) else []
+        data = describe(arguments.data, arguments.cache, list(dict.fromkeys(used)))
         splits = range(arguments.first_split, arguments.first_split + arguments.splits)
-        result |= claims(data, arguments.parts, splits)
+        result |= claims(data, arguments.parts, splits, arguments.sets, arguments.methods)
     print(json.dumps(result))
 
 
-def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, Any]:
+def claims(
+    data: Described, parts: Sequence[str], splits: range, sets: Sequence[str], methods: Sequence[str] | None
+) -> dict[str, Any]:
     """What the parts find on a collection."""
     first = data.prescribed() or next(data.random([0], seed=1))
     known = supervise(data.labels, first.items("base"))
@@ -93,7 +101,8 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
     result: dict[str, Any] = {"attributes": attributes}
     accuracy: dict[str, dict[str, float]] = {}
     if "kernels" in parts:
-        found, validation = kernel_methods(data, first, tuple(VARIANTS), with_baselines=("five", "more"))
+        chosen = {name: methods or (METHODS if name in ("five", "more") else BEYOND) for name in sets}
+        found, validation = kernel_methods(data, first, chosen)
         accuracy |= found | best_validated(found, validation)
     if "rivals" in parts:
         accuracy |= rivals(data, first, attributes)
@@ -102,7 +111,10 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
         result["accuracy"] = {m: [round(values[a], 2) for a in attributes] for m, values in accuracy.items()}
         result["mean"] = {m: round(float(np.mean(list(values.values()))), 2) for m, values in accuracy.items()}
     if "spread" in parts:
-        drawn = [kernel_methods(data, roles, SPREAD, with_baselines=())[0] for roles in data.random(splits, seed=0)]
+        drawn = [
+            kernel_methods(data, roles, dict.fromkeys(SPREAD, SPREAD_METHODS))[0]
+            for roles in data.random(splits, seed=0)
+        ]
         result["random_splits"] = spread(drawn, attributes)
     if "times" in parts:
         times = testing_times(data, first, attributes[0])
@@ -114,21 +126,24 @@ def claims(data: Described, parts: Sequence[str], splits: range) -> dict[str, An
 
 
 def kernel_methods(
-    data: Described, roles: Roles, sets: Sequence[str], with_baselines: Sequence[str]
+    data: Described, roles: Roles, methods_of: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
-    """row -> attribute -> % in order on test pairs; and set -> row -> share of held-out training pairs."""
+    """row -> attribute -> % in order on test pairs; and set -> row -> share of held-out training pairs.
+
+    methods_of : set of kernels -> the methods to measure on it
+    """
     found: dict[str, dict[str, float]] = {}
     validation: dict[str, dict[str, float]] = {}
-    for name in sets:
-        methods = METHODS if name in with_baselines else BEYOND
-        fitted = fit(Inputs(data.features, data.labels, roles), replace(CONFIG, kernels=SETS[name], methods=methods))
+    for name, methods in methods_of.items():
+        config = replace(CONFIG, kernels=SETS[name], methods=tuple(methods))
+        fitted = fit(Inputs(data.features, data.labels, roles), config)
         _, facts = fitted.model.to_arrays()
         for method, scores in fitted.scores.items():
             alone = method.startswith("only_")
             row = method.removeprefix("only_") if alone else method + VARIANTS[name]
             found[row] = percentages(data, scores)
             validation.setdefault(name, {})[row] = fitted.model.validation[method]
-        chosen = {attribute: learned["C"] for attribute, learned in facts["learned"]["rankmkl"].items()}
+        chosen = {attribute: learned["C"] for attribute, learned in facts["learned"].get("rankmkl", {}).items()}
         gammas = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in facts["kernels"]]
         reached = {row: round(float(np.mean(list(found[row].values()))), 2) for row in validation[name]}
         print(f"{name}: {reached}, C {chosen}, γ {gammas}, served {fitted.model.served}")

@@ -1,8 +1,8 @@
 """The learners that the attributes benchmark compares RankMKL with and that take features, not kernels.
 
-They are given GIST and colour, each scaled to [0, 1] by training images and laid end to end. `rivals` measures them all
-on one split, with C chosen by 5-fold cross-validation over training images. The local learners answer a sample of the
-test pairs, since each answer costs a model.
+They are given GIST and colour in one vector, each of the two scaled to [0, 1] by training images. `rivals` measures
+them all on one split, with C chosen by 5-fold cross-validation over training images. The local learners answer a sample
+of the test pairs, since each answer needs its own model.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ LEARNERS: Mapping[str, Callable[[float], Any]] = {
     "fg_local_pair": lambda C: LocalPair(C=C, metric="itml"),
 }
 SAME_COST_AS = {"relative_forest": "relative_tree", "fg_local_pair": "local_pair"}
-"""Learners whose every model is one of another learner's: they take its C, which saves most of the time."""
+"""Learners built from another learner: they take its C, which saves most of the time."""
 MAX_PAIRS = 50_000
 ASKED = 10_000
-"""Test pairs that local learners are asked about, an attribute: a standard error of 0.3 points."""
+"""Test pairs per attribute that local learners are asked about: a standard error of 0.3 points."""
 
 
 def rivals(data: Described, roles: Roles, attributes: Sequence[str]) -> dict[str, dict[str, float]]:

@@ -81,7 +81,7 @@ def svc_seconds(K: Vector, pairs: OrderedPairs, C: float) -> float:
 
 
 def testing_times(data: Described, roles: Roles, attribute: str) -> pd.DataFrame:
-    """Figure 3b: seconds to answer so many test pairs, from features to answers, by RankMKL and the local learners."""
+    """Figure 3b: seconds to answer test pairs, from features to answers, by RankMKL and the local learners."""
     items, asked = roles.items("base"), roles.items("test")
     model = fit_model(Inputs(data.features, data.labels, roles), items, QUICK)
     known, unknown = supervise(data.labels, items)[attribute], supervise(data.labels, asked)[attribute].ordered()

@@ -1,20 +1,24 @@
-"""What operating the pipeline costs: doing nothing, tracking, going back, adding a little, being killed.
+"""What operating the pipeline costs: the first run, a small change, doing nothing, tracking, rollbacks, kills.
 
 Everything happens in clones of the last commit, in a temporary folder; the workspace is not touched.
 
-    python benchmarks/ops.py                             # all of it: an hour on two cores
+    python benchmarks/ops.py                             # all of it: over an hour on two cores
+    python benchmarks/ops.py --parts first small noop    # what `make run` takes: first, after a change, for nothing
     python benchmarks/ops.py --parts noop track memory   # some of it
     python benchmarks/ops.py --parts kill --kills 5
     python benchmarks/ops.py --parts rollback --rollback-images 500
 
-Parts: noop (plain `dvc repro` and the flow when nothing has changed), track, memory (peak of each stage), incremental
-(one per cent of new items), rollback, kill. The first four begin with one full run of the demo.
+Parts: first (`mediarank run` of the demo in a fresh clone, kernels compiled on the way), small (one picture and ten
+keywords more in a collection of 160 items), noop (plain `dvc repro` and the flow when nothing has changed), track,
+memory (peak of each stage), incremental (one per cent of new items), rollback, kill. Noop, track, memory and
+incremental begin with one full run of the demo, which is `dvc repro` unless `first` has made it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import resource
 import shutil
 import signal
 import sys
@@ -26,12 +30,12 @@ from typing import Any
 from ops_drills import kill_drill, rollback_drill
 from ops_project import Project, Watch, no_orphans
 
-PARTS = ("noop", "track", "memory", "incremental", "rollback", "kill")
+PARTS = ("first", "small", "noop", "track", "memory", "incremental", "rollback", "kill")
 NEEDS_A_RUN = {"noop", "track", "memory", "incremental"}
 
 
 def full_run(project: Project) -> dict[str, Any]:
-    """From nothing to a report, with an eye on every stage."""
+    """From nothing to a report by `dvc repro`, watching the memory and time of every stage."""
     began = time.perf_counter()
     run = project.start(sys.executable, "-m", "dvc", "repro")
     watch = Watch(run.pid)
@@ -46,8 +50,46 @@ def full_run(project: Project) -> dict[str, Any]:
     return {"full_s": round(seconds, 1), "resident_mb": peaks, "stage_s": times}
 
 
+def first(project: Project) -> dict[str, float]:
+    """What `make run` does in a fresh clone after the install.
+
+    The seconds of all cores together say what it costs on a machine that has other things to do as well.
+    """
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = project.mediarank("wire") + project.mediarank("run")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"first_run_s": round(seconds, 1), "first_run_cpu_s": round(cpu, 1)}
+
+
+def small(folder: Path, rounds: int) -> dict[str, Any]:
+    """One picture and ten keywords more in a collection of 160 items: the median of some such changes."""
+    project = Project.clone(folder / "project")
+    resize(project, 120, 40)
+    project.mediarank("wire")
+    project.dvc("repro", "collect")
+    source = folder / "source"
+    shutil.copytree(project.root / "data/raw/media", source)
+    shutil.copytree(project.root / "data/raw/labels", source / "labels")
+    pictures = sorted((source / "images").glob("*_*.jpg"))[5::20][:rounds]
+    for path in pictures:
+        path.rename(folder / path.name)
+    project.forget()
+    project.set_params("collection", {"source": "folder", "path": str(source)})
+    project.mediarank("wire")
+    whole = project.mediarank("run")
+    seconds = []
+    for number, path in enumerate(pictures):
+        (folder / path.name).rename(path)
+        with (source / "labels/keywords.csv").open("a") as labels:
+            labels.writelines(f"images/{path.name},added {number} {k}\n" for k in range(10))
+        seconds.append(project.mediarank("run"))
+    items = sum(path.is_file() for path in source.rglob("*") if path.parent.name != "labels")
+    return {"small_change_s": middle(seconds), "small_whole_s": round(whole, 1), "small_items": items}
+
+
 def noop(project: Project, rounds: int) -> dict[str, float]:
-    """Nothing to do: plain DVC, and the flow against a running server."""
+    """Plain DVC, and the flow on a running server, when nothing has changed."""
     project.dvc("repro")  # the first one after a run writes down what it has seen
     plain = middle([project.dvc("repro") for _ in range(rounds)])
     environment = project.environment  # one and the same for all, as it says where the server is
@@ -119,24 +161,28 @@ def main() -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--images", type=int, help="of the demo; by default what params.yaml says")
     parser.add_argument("--clips", type=int)
-    parser.add_argument("--rounds", type=int, default=3, help="of what is timed in vain; the median counts")
+    parser.add_argument("--rounds", type=int, default=3, help="of what is timed several times; the median counts")
     parser.add_argument("--incremental-images", type=int, default=5000, help="and the demo's clips")
     parser.add_argument("--rollback-images", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--kill-stages", nargs="+", default=(), help="only these of dvc.yaml; by default all")
     parser.add_argument("--seed", type=int, default=7, help="of the moments of the kills")
     arguments = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that nothing is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # so that what it started is ended
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="ops-benchmark-") as name:
         folder = Path(name)
-        if NEEDS_A_RUN & set(arguments.parts):
+        if (NEEDS_A_RUN | {"first"}) & set(arguments.parts):
             project = Project.clone(folder / "demo")
             resize(project, arguments.images, arguments.clips)
-            full = full_run(project)
+            if "first" in arguments.parts:
+                found |= show("first", first(project))
+            if "first" not in arguments.parts or "memory" in arguments.parts:
+                project.forget()
+                full = full_run(project)
+                print(f"a full run of the demo: {full['full_s']} s, {project.stages} stages", flush=True)
+                found |= full
             project.commit("a run")
-            print(f"a full run of the demo: {full['full_s']} s, {project.stages} stages", flush=True)
-            found |= full
             parts = {
                 "noop": lambda: noop(project, arguments.rounds),
                 "track": lambda: track(project),
@@ -145,6 +191,8 @@ def main() -> None:
             for part, work in parts.items():
                 if part in arguments.parts:
                     found |= show(part, work())
+        if "small" in arguments.parts:
+            found |= show("small", small(folder / "small", arguments.rounds))
         if "rollback" in arguments.parts:
             found |= show("rollback", rollback_drill(folder / "rollback", arguments.rollback_images))
         if "kill" in arguments.parts:

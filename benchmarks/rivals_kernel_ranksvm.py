@@ -17,7 +17,7 @@ class KernelRankSVM(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
     There is no bias, since differences of scores have none. `fit` takes a kernel and pairs rather than X and y, so
     scikit-learn's `check_estimator` does not apply; parameters, `clone` and learned attributes do as there.
 
-    dual_coef_ : β, one number a training item; `alpha_` are the pairs' multipliers, a warm start for the next fit
+    dual_coef_ : β, one number per training item; `alpha_` are the pairs' multipliers, a warm start for the next fit
     gap_, sweeps_, converged_ : how the descent ended
     """
 

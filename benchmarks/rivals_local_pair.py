@@ -31,7 +31,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
     """
     neighbours : training pairs that a local model learns from
     metric : "euclidean" (LocalPair) or "itml" (FG-LocalPair)
-    constraints : ITML learns from so many pairs of each kind at most
+    constraints : the most pairs of each kind that ITML learns from
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         return self
 
     def margins(self, Z: npt.ArrayLike, first: Positions, second: Positions) -> Doubles:
-        """For each pair of rows of Z, by how much the first shows more than the second, by a model of its own."""
+        """For each pair of rows of Z, by how much the first shows more than the second, by one model per pair."""
         rows = np.asarray(Z, dtype=np.float64)
         if self.itml_ is None:
             distances = squared_distances(rows, self.rows_)

@@ -15,6 +15,7 @@ from prefect import State
 from prefect.settings import PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import mediarank
 
@@ -43,7 +44,7 @@ def run_once(flow: Callable[..., Any]) -> int:
     if isinstance(names, dict):
         table = Table.grid(padding=(0, 2))
         for stage, name in names.items():
-            table.add_row(stage, f"[{COLOURS.get(name, 'yellow')}]{name}[/]")
+            table.add_row(Text(stage), Text(name, style=COLOURS.get(name, "yellow")))
         Console(highlight=False).print(table)
     console.print(state.message or str(names), markup=False)
     return 0 if state.is_completed() else 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
+import dvc  # noqa: F401 - importing it sets the level of asyncio's logger: the same
 import pytest
 from process_state import ProcessState
 

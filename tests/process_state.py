@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 PYTEST_OWN = ("PYTEST_CURRENT_TEST", "PYTEST_VERSION")
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM, signal.SIGCHLD, signal.SIGPIPE)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] 
     rng = np.random.default_rng(seed)
     labels = np.arange(n) < n // 2
     values = (rng.normal(size=(n, 5)) + gap * labels[:, None]).astype(np.float32)
-    return Bag(("boat", 0), np.arange(n), values, labels, gammas, seed=(seed,))
+    return Bag(("boat", 0), np.arange(n), values, labels, np.arange(n), gammas, seed=(seed,))
 
 
 def test_it_chooses_and_fits_what_scikit_learn_would() -> None:
@@ -55,7 +55,9 @@ def test_other_kernels(kernel: str) -> None:
     labels = np.arange(40) < 20
     values = rng.random((40, 6)).astype(np.float32)
     values[:20, 0] += 1
-    svm = fit_svm(Bag(("boat", 0), np.arange(40), values, labels, (1.0,), (0,)), SVMConfig(kernel=kernel))
+    svm = fit_svm(
+        Bag(("boat", 0), np.arange(40), values, labels, np.arange(40), (1.0,), (0,)), SVMConfig(kernel=kernel)
+    )
     gram = values @ values.T if kernel == "linear" else np.minimum(values[:, None], values[None]).sum(axis=2)
     decisions = gram[:, svm.support] @ svm.coefficients + svm.intercept
     assert area_under_roc(decisions, labels) > 0.95
@@ -78,7 +80,13 @@ def test_folds_hold_both_kinds_and_each_example_once() -> None:
 def test_a_single_positive_is_fitted_without_folds() -> None:
     svm = fit_svm(
         Bag(
-            ("boat", 0), np.arange(2), np.array([[0.0], [1.0]], dtype=np.float32), np.array([True, False]), (1.0,), (0,)
+            ("boat", 0),
+            np.arange(2),
+            np.eye(2, 1, dtype=np.float32),
+            np.eye(2, dtype=bool)[0],
+            np.arange(2),
+            (1.0,),
+            (0,),
         ),
         SVMConfig(minimum_positives=1),
     )
@@ -96,3 +104,18 @@ def test_settings_that_make_no_sense_are_refused() -> None:
         SVMConfig(penalties=())
     with pytest.raises(ValueError, match="above 0"):
         SVMConfig(widths=(1.0, -1.0))
+
+
+def test_groups_are_held_out_together() -> None:
+    """Copies of an example in another fold make noise look like knowledge."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(rng.random(30) < 0.5, 4)
+    values = np.repeat(rng.normal(size=(30, 8)), 4, axis=0).astype(np.float32)
+    groups = np.repeat(np.arange(30), 4)
+    config = SVMConfig(penalties=(100.0,))
+    alone, together = (
+        fit_svm(Bag(("luck", 0), np.arange(120), values, labels, g, (1.0,), (0,)), config).area
+        for g in (np.arange(120), groups)
+    )
+    assert alone > 0.95
+    assert together < 0.75

@@ -80,7 +80,7 @@ def test_concepts_with_too_few_positives_are_skipped_with_their_number() -> None
     assert len(said) == 3
     assert "'none' is skipped: it has 0 positives among the 10" in said[0]
     assert "'one' is skipped: it has 1 positives" in said[1]
-    assert "'all' is skipped: all 10 items" in said[2]
+    assert "'all' is skipped: all 10 training items" in said[2]
 
 
 @pytest.mark.filterwarnings("ignore:Concept")

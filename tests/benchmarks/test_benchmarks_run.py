@@ -69,11 +69,10 @@ def test_attributes(
     scenes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     benchmark = import_module("attributes")
-    monkeypatch.setattr(benchmark, "VARIANTS", {"five": ""})
-    parts = ["kernels", "rivals", "spread", "times", "nystroem"]
-    arguments = ["--data", str(scenes), "--cache", str(tmp_path), "--splits", "1", "--parts", *parts]
-    monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
     monkeypatch.setattr(benchmark, "SPREAD", ("five",))
+    parts = ["kernels", "rivals", "spread", "times", "nystroem"]
+    arguments = ["--data", str(scenes), "--cache", str(tmp_path), "--splits", "1", "--sets", "five", "--parts", *parts]
+    monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
     monkeypatch.setattr("attributes_data.PER_CLASS", 6)
     monkeypatch.setattr("attributes_rivals.COSTS", (1e-3, 1e-2))
     benchmark.main()

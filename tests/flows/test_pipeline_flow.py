@@ -209,7 +209,7 @@ def test_a_failed_stage_is_final_and_speaks_for_itself(finished_project: Path) -
     right = task_runs(state, 6)["sides@right"]
     assert right.state is not None
     assert right.state.message == (
-        "sides@right failed (exit code 255).\n"
+        "sides@right failed (exit code 1).\n"
         "right speaks\nright refuses: 3 of 40 rows have no label; add them to labels.csv"
     )
     assert str(right.state.message) in str(state.message)

@@ -53,8 +53,6 @@ here = pathlib.Path()
 with (here / "ran.log").open("a") as log:
     log.write(name + "\\n")
 print(f"{name} speaks", flush=True)
-if name in ((here / "broken").read_text().split() if (here / "broken").exists() else ()):
-    sys.exit(f"{name} refuses: 3 of 40 rows have no label; add them to labels.csv")
 if (here / "hold").exists() and name == (here / "hold").read_text():
     grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     (here / "pids.part").write_text(f"{os.getpid()} {grandchild.pid}")
@@ -73,6 +71,8 @@ if (here / "meet").exists() and name in ("left", "right"):
         time.sleep(0.05)
     else:
         sys.exit(f"{name} was alone")
+if name in ((here / "broken").read_text().split() if (here / "broken").exists() else ()):
+    sys.exit(f"{name} refuses: 3 of 40 rows have no label; add them to labels.csv")
 number = yaml.safe_load((here / "params.yaml").read_text())[name]
 text = "".join(pathlib.Path(i).read_text() for i in inputs) + f"{name}={number}\\n"
 path = here / target / "text" if name in ("left", "right") else here / target

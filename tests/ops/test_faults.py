@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import random
 import resource
 import signal
 import subprocess
@@ -134,17 +133,19 @@ def test_half_a_list_of_dvc_is_removed_and_a_whole_one_kept(tmp_path: Path, left
 
 
 @pytest.mark.slow
-def test_kill_9_at_random_moments_changes_no_byte(tmp_path: Path) -> None:
-    """A few kills of a small run; `benchmarks/ops.py --parts kill` does twenty of the real one."""
+@pytest.mark.central
+def test_kill_9_between_and_within_stages_changes_no_byte(tmp_path: Path) -> None:
+    """Two kills of a small run, each when another stage has begun; `benchmarks/ops.py --parts kill` does twenty."""
     undisturbed = toy_project.make(tmp_path / "undisturbed")
     project = toy_project.copy(undisturbed, tmp_path / "killed")
-    began = time.monotonic()
     toy_project.plain_repro(undisturbed)
-    seconds = time.monotonic() - began
-    moments = random.Random(7)  # noqa: S311 - moments, not secrets
-    for _ in range(2):
+    for stage in ("left", "report"):
         run = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "--quiet"], cwd=project, start_new_session=True)
-        time.sleep(seconds * moments.uniform(0.3, 0.9))
+        deadline = time.monotonic() + 200
+        while stage not in toy_project.ran(project):
+            assert time.monotonic() < deadline
+            assert run.poll() is None, "it ended by itself"
+            time.sleep(0.01)
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
         repair_rwlock(project)

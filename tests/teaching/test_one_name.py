@@ -103,9 +103,10 @@ def test_folds_keep_groups_and_spread_positives() -> None:
 def test_costs_balance() -> None:
     yes, no = np.array([0, 1]), np.array([2, 3, 4])
     costs = _costs(50, yes, no, 0)
-    assert costs[yes].sum() == pytest.approx(1)
-    assert costs[no].sum() == pytest.approx(0.5)
-    assert costs[5:].sum() == pytest.approx(0.5)
+    assert [costs[yes].sum(), costs[2:].sum()] == pytest.approx([1, 1])
+    assert costs[2] == pytest.approx(3 * costs[10])
+    crowded = _costs(50, yes, np.arange(2, 40), 0)
+    assert [crowded[2:40].sum(), crowded[40:].sum()] == pytest.approx([0.5, 0.5])
     assert _costs(50, yes, NONE, 0)[2:].sum() == pytest.approx(1)
     everything = _costs(5, yes, no, 0)
     assert everything[no].sum() == pytest.approx(1)

@@ -41,7 +41,7 @@ class ConceptModels:
         parts = {kind: pools[kind].of(concept) for kind in sorted(pools)}
         found = [(kind, column) for kind, part in parts.items() for column in range(len(part))]
         if not found:
-            raise DataError(f"No pool has an SVM for {concept!r}; it had too few positives in the base role.")
+            raise DataError(f"No pool has an SVM for {concept!r}; it had too few positives to train on.")
         return cls(
             concept,
             tuple(f"{kind}|{parts[kind].models[column][1]}" for kind, column in found),

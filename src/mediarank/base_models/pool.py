@@ -36,7 +36,7 @@ class SVMPool:
     vectors : (S, D) standardised support vectors, each once
     coefficients : (S, M) dual coefficients, 0 where a vector does not support the SVM
     intercepts, gammas : (M,)
-    low, high : (M,) the range of decisions over the base role, which becomes [−1, 1]
+    low, high : (M,) the range of decisions over the training items, which becomes [−1, 1]
     slopes, offsets : (M,) Platt's sigmoid
     """
 
@@ -105,7 +105,7 @@ class SVMPool:
         return out
 
     def normalised(self, decisions: Floats) -> Floats:
-        """Decisions on the scale [−1, 1] of the base role; what lies outside is clipped."""
+        """Decisions on the scale [−1, 1] of the training items; what lies outside is clipped."""
         span = np.maximum(self.high - self.low, np.float32(1e-12))
         scores: Floats = np.clip((decisions - self.low) * (2 / span) - 1, -1, 1).astype(np.float32, copy=False)
         return scores

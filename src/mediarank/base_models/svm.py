@@ -27,6 +27,7 @@ class SVMConfig:
     """How base models are trained.
 
     kernel : intersection takes histograms as they are; the others see standardised features
+    roles : whose items SVMs are trained on; rankers learn from held-out scores of these items. The paper has `base`
     bags : SVMs per concept and feature type
     bag_limit : examples in a bag
     negatives_per_positive : 1 is the paper's balanced bag; other ratios are balanced by class weights
@@ -36,6 +37,7 @@ class SVMConfig:
     """
 
     kernel: Kernel = "rbf"
+    roles: tuple[Literal["base", "rank"], ...] = ("base", "rank")
     bags: Annotated[int, Field(ge=1)] = 2
     bag_limit: Annotated[int, Field(ge=2)] = 800
     negatives_per_positive: Annotated[float, Field(gt=0)] = 1.0
@@ -47,6 +49,8 @@ class SVMConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
+        if not self.roles:
+            raise ValueError("roles must name base, rank or both")
         if not self.penalties or not self.widths or min(self.penalties + self.widths) <= 0:
             raise ValueError("penalties and widths must each hold at least one value, all above 0")
 
@@ -56,7 +60,8 @@ class Bag:
     """The training examples of one SVM; values are standardised where the kernel needs it.
 
     name : concept and number of the bag
-    rows : positions of the examples among the items of the base role
+    rows : positions of the examples among the training items
+    groups : (n,) numbers of the groups that are held out together in cross-validation
     gammas : values of γ to choose from; a single one, which is ignored, where the kernel has none
     """
 
@@ -64,6 +69,7 @@ class Bag:
     rows: npt.NDArray[np.intp]
     values: Floats = field(repr=False)
     labels: npt.NDArray[np.bool_] = field(repr=False)
+    groups: npt.NDArray[np.intp] = field(repr=False)
     gammas: tuple[float, ...]
     seed: tuple[int, ...]
 
@@ -89,7 +95,7 @@ class FittedSVM:
 def fit_svm(bag: Bag, config: SVMConfig) -> FittedSVM:
     """Choose C and γ by cross-validation on the bag, then fit the whole bag."""
     closeness = _closeness(config.kernel, bag.values)
-    folds = stratified_folds(bag.labels, config.folds, np.random.default_rng(bag.seed))
+    folds = grouped_folds(bag.labels, bag.groups, config.folds, np.random.default_rng(bag.seed))
     penalties = sorted(config.penalties)
     middle = penalties[len(penalties) // 2]
 

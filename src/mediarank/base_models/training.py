@@ -1,6 +1,7 @@
 """A pool from a feature matrix and judgments: draw bags, fit SVMs on all cores, gather them, normalise.
 
-Everything here is fitted on the items that are given, which must be those of the `base` role.
+Everything here is fitted on the items that are given, which must not be test items; rankers learn from the
+held-out scores that `TrainedPool.score` gives them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mediarank.similarity.kernels import squared_distances
 from mediarank.types import Doubles, FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
-"""The range of an SVM's decisions is measured on at most this many items of the base role."""
+"""The range of an SVM's decisions is measured on at most this many training items."""
 
 
 def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMConfig) -> list[str]:
@@ -34,20 +35,20 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
         positives = sum(item in grades for item in items)
         if positives < config.minimum_positives:
             warnings.warn(
-                f"Concept {concept!r} is skipped: it has {positives} positives among the {len(items)} items of the "
-                f"base role, and base models need {config.minimum_positives}.",
+                f"Concept {concept!r} is skipped: it has {positives} positives among the {len(items)} training items "
+                f"(roles {', '.join(config.roles)}), and base models need {config.minimum_positives}.",
                 stacklevel=2,
             )
         elif positives == len(items):
             warnings.warn(
-                f"Concept {concept!r} is skipped: all {positives} items of the base role are positives.", stacklevel=2
+                f"Concept {concept!r} is skipped: all {positives} training items are positives.", stacklevel=2
             )
         else:
             kept.append(concept)
     if not kept:
         raise NotApplicable(
-            f"No concept has {config.minimum_positives} positives and a negative among the {len(items)} items of the "
-            "base role; label more items or lower minimum_positives."
+            f"No concept has {config.minimum_positives} positives and a negative among the {len(items)} training items "
+            f"(roles {', '.join(config.roles)}); label more items or lower minimum_positives."
         )
     return kept
 
@@ -56,7 +57,7 @@ def trainable_concepts(judgments: Judgments, items: Sequence[str], config: SVMCo
 class Preparation:
     """The data that the SVMs of a feature type are fitted to.
 
-    values, prepared : (items, D) features of the base role, as they are and standardised
+    values, prepared : (items, D) features of the training items, as they are and standardised
     mean, scale : (D,) of the standardisation
     labels : which items are relevant, by concept
     bags : one per SVM
@@ -74,7 +75,7 @@ class Preparation:
 class TrainedPool:
     """A pool, and how its SVMs score their own training examples in cross-validation.
 
-    items : of the base role, sorted
+    items : the training items, sorted
     rows : by SVM, the positions of its bag's examples among the items
     held_out : by SVM, decisions on these examples by SVMs that were trained without them
     """
@@ -87,7 +88,7 @@ class TrainedPool:
     def score(self, matrix: FeatureMatrix, items: Sequence[str]) -> FeatureMatrix:
         """Normalised scores of `items`; where an item is in the bag of an SVM, its held-out score.
 
-        So rankers can learn from the base role too: no score is of an SVM that was trained on the item.
+        So rankers can learn from the training items too: no SVM scores an item that it was trained on.
         """
         found = self.pool.score(matrix, items)
         place = {item: row for row, item in enumerate(items)}
@@ -102,14 +103,20 @@ class TrainedPool:
 
 
 def train_pool(
-    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
+    name: str,
+    matrix: FeatureMatrix,
+    judgments: Judgments,
+    base: Sequence[str],
+    config: SVMConfig,
+    groups: Mapping[str, str] | None = None,
 ) -> TrainedPool:
     """The SVMs of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
-    base : the items of the base role; judgments of other items are ignored
+    base : the items to train on; judgments of other items are ignored
+    groups : item -> its group, such as near-duplicates, which is held out as a whole; by default each is alone
     """
-    preparation = prepare(name, matrix, judgments, base, config)
+    preparation = prepare(name, matrix, judgments, base, config, groups)
     svms = fan_out(partial(fit_svm, config=config), preparation.bags, what=f"base models on {name}")
     pool = normalised_by(gather(preparation, svms, config), preparation.values)
     rows, held_out = tuple(bag.rows for bag in preparation.bags), tuple(svm.held_out for svm in svms)
@@ -117,7 +124,12 @@ def train_pool(
 
 
 def prepare(
-    name: str, matrix: FeatureMatrix, judgments: Judgments, base: Sequence[str], config: SVMConfig
+    name: str,
+    matrix: FeatureMatrix,
+    judgments: Judgments,
+    base: Sequence[str],
+    config: SVMConfig,
+    groups: Mapping[str, str] | None = None,
 ) -> Preparation:
     """Standardise the features and draw every bag."""
     items = sorted(base)
@@ -125,7 +137,8 @@ def prepare(
     values = matrix.rows(items)
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
-    bags = tuple(_bags(name, prepared, labels, _gammas(prepared, config), config))
+    together = np.unique([(groups or {}).get(item, item) for item in items], return_inverse=True)[1]
+    bags = tuple(_bags(name, prepared, labels, together, _gammas(prepared, config), config))
     return Preparation(values, prepared, mean, scale, labels, bags)
 
 
@@ -162,7 +175,7 @@ def gather(preparation: Preparation, svms: Sequence[FittedSVM], config: SVMConfi
 
 
 def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
-    """The pool with [−1, 1] as the range of its decisions on the base role's features, or on an even sample of them."""
+    """The pool with [−1, 1] as the range of its decisions on the training items, or on an even sample of them."""
     decisions = pool.decisions(values[:: -(-len(values) // NORMALISING_ITEMS)])
     return replace(pool, low=decisions.min(axis=0), high=decisions.max(axis=0))
 
@@ -189,6 +202,7 @@ def _bags(
     name: str,
     prepared: Floats,
     labels: dict[str, npt.NDArray[np.bool_]],
+    groups: npt.NDArray[np.intp],
     gammas: tuple[float, ...],
     config: SVMConfig,
 ) -> Iterable[Bag]:
@@ -203,4 +217,5 @@ def _bags(
             negatives_per_positive=config.negatives_per_positive,
         )
         for number, rows in enumerate(drawn):
-            yield Bag((concept, number), rows, prepared[rows], relevant[rows], gammas, (*seed, number))
+            numbers = np.unique(groups[rows], return_inverse=True)[1]
+            yield Bag((concept, number), rows, prepared[rows], relevant[rows], numbers, gammas, (*seed, number))

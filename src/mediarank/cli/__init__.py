@@ -11,10 +11,12 @@ from pathlib import Path
 from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
     attributes,
+    collection,
     describing,
     events,
     explore,
     finding,
+    init,
     label,
     operations,
     overview,

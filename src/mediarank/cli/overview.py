@@ -1,4 +1,4 @@
-"""What there is to see: results, settings, sources, what features see, what is remembered, what can't be used."""
+"""Results, settings, what features see, and what is remembered."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from mediarank import store
-from mediarank.cli.app import CACHE, DATA, app
+from mediarank.cli.app import CACHE, DATA, app, console
 
 
 @app.command()
 def results() -> None:
     """Print how well each system's methods do, and where the report is."""
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank import config
@@ -28,7 +27,7 @@ def results() -> None:
         view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
         for method, rows in summary.groupby("method", sort=False):
             view.add_row(str(method), *(f"{mean:.3f}" for mean in rows["mean"]))
-        Console().print(view)
+        console().print(view)
     print(f"Report: {DATA / 'report/report.html'}")
 
 
@@ -45,21 +44,6 @@ def params(schema: Annotated[bool, typer.Option(help="print what may be said ins
         print(json.dumps(config.schema(), indent=2))
     else:
         print(yaml.safe_dump(config.load().check(), sort_keys=False, allow_unicode=True), end="")
-
-
-@app.command()
-def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
-    """List the sources that collection.source can name, or say which one a folder is."""
-    from mediarank.collections import sources as registry
-    from mediarank.collections.tree import obstacles
-
-    if folder is not None:
-        print(registry.recognise(folder))
-        for obstacle in obstacles(folder):
-            print(f"DVC will stop at {obstacle}")
-        return
-    for name, line in registry.describe():
-        print(f"{name:<12} {line}")
 
 
 @app.command()
@@ -98,16 +82,3 @@ def cache(
         print(f"{row.family:<20} {row.entries:>8} vectors {row.bytes / 1e6:>10.1f} MB")  # type: ignore[operator]
     entries, used = remembered.statistics(copies)
     print(f"{'working copies':<20} {entries:>8} items   {used / 1e6:>10.1f} MB")
-
-
-@app.command()
-def quarantine() -> None:
-    """Print what can't be used, and why."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = store.read_quarantine(DATA / "frames/quarantine.csv")
-    view = Table("what", "item", "where", "reason", title=f"{len(table)} in quarantine")
-    for row in table.itertuples(index=False):
-        view.add_row(*map(str, row))
-    Console().print(view)

@@ -14,7 +14,7 @@ Next:
   open data/report/report.html in a browser
   bin/mediarank find boat                     which pictures show a boat; --help lists the other questions
   make up                                     the web pages: explorer, scheduled runs, comparison of runs
-  your own pictures: write their folder to collection.path in params.yaml, with source: auto, and make run again"""
+  bin/mediarank init ~/Pictures               your own pictures; then make run again"""
 
 
 @app.command()

@@ -24,6 +24,8 @@ from mediarank.types import DataError
 PLACES: Final = ("", "labels", "annotations")
 MAX_BYTES: Final = 1024**3
 RATING: Final = "rating"
+MANY_ANSWERS: Final = ("keywords", "tags")
+"""Questions whose answers are keywords, even where every item happens to have one."""
 _UPLOAD: Final = re.compile(r"^[0-9a-f]{8}-")
 
 
@@ -69,8 +71,8 @@ class _Rows:
     def labels(self) -> Labels:
         """The tables. The first question with one answer per item gives the classes, others give keywords."""
         classes: dict[str, str] = {}
-        for answers in self.single.values():
-            alone = all(len(set(words)) == 1 for words in answers.values())
+        for question, answers in self.single.items():
+            alone = question not in MANY_ANSWERS and all(len(set(words)) == 1 for words in answers.values())
             if alone and not classes and len({words[0] for words in answers.values()}) > 1:
                 classes = {item: words[0] for item, words in answers.items()}
             else:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError
+from xml.sax.saxutils import escape, quoteattr
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
@@ -152,3 +153,37 @@ def _clean(text: str | None) -> str:
     """One line of printable text, of a length that a label may have."""
     plain = re.sub(r"\s+", " ", text or "")
     return "".join(c for c in plain if c.isprintable()).strip()[:500]
+
+
+def write_xmp(description: Description) -> bytes:
+    """An XMP packet that `read_xmp` and photo programs read back."""
+    used = {"x": "adobe:ns:meta/", "rdf": _RDF, "dc": _DC, "xmp": _XMP, "mwg-rs": _REGIONS, "stArea": _AREA}
+    spaces = " ".join(f'xmlns:{prefix}="{space.strip("{}")}"' for prefix, space in used.items() if prefix != "x")
+    rating = f' xmp:Rating="{description.rating:g}"' if description.rating else ""
+    words = _written_list("dc:subject", "Bag", description.keywords)
+    title = _written_list("dc:title", "Alt", (description.title,), ' xml:lang="x-default"') if description.title else ""
+    regions = "".join(map(_written_region, description.regions))
+    if regions:
+        inside = f"<mwg-rs:RegionList><rdf:Bag>{regions}</rdf:Bag></mwg-rs:RegionList>"
+        regions = f'<mwg-rs:Regions rdf:parseType="Resource">{inside}</mwg-rs:Regions>'
+    return (
+        f'<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>\n'
+        f'<x:xmpmeta xmlns:x="{used["x"]}"><rdf:RDF {spaces}><rdf:Description rdf:about=""{rating}>'
+        f"{words}{title}{regions}</rdf:Description></rdf:RDF></x:xmpmeta>\n"
+        f'<?xpacket end="w"?>\n'
+    ).encode("utf-8", "replace")
+
+
+def _written_list(name: str, kind: str, values: Iterable[str], attributes: str = "") -> str:
+    entries = "".join(f"<rdf:li{attributes}>{escape(_clean(value))}</rdf:li>" for value in values)
+    return f"<{name}><rdf:{kind}>{entries}</rdf:{kind}></{name}>" if entries else ""
+
+
+def _written_region(region: Region) -> str:
+    centre = region.left + region.width / 2, region.top + region.height / 2
+    places = zip("xywh", (*centre, region.width, region.height), strict=True)
+    area = " ".join(f'stArea:{key}="{value:.6g}"' for key, value in places)
+    return (
+        f"<rdf:li><rdf:Description mwg-rs:Name={quoteattr(_clean(region.name))}>"
+        f'<mwg-rs:Area {area} stArea:unit="normalized"/></rdf:Description></rdf:li>'
+    )

@@ -34,9 +34,10 @@ def fit_base_models(
     """
     described = [item for item in sorted(labels.looked_at) if item in matrix]
     judgments = Judgments.from_pairs(((c, item) for c, item in labels.shown if item in matrix), described)
-    base = sorted(set(roles.items("base")).intersection(described))
+    base = sorted(set(roles.items(*config.roles)).intersection(described))
+    groups = dict(zip(roles.table["item_id"], roles.table["group_id"], strict=True))
     try:
-        trained = train_pool(name, matrix, judgments, base, config)
+        trained = train_pool(name, matrix, judgments, base, config, groups)
     except NotApplicable as error:
         warnings.warn(str(error), stacklevel=1)
         pool = SVMPool.empty(len(matrix.names))

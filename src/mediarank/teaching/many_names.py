@@ -1,10 +1,13 @@
-"""Scores of all names at once by cross-validation: what the queue of suspected label errors looks at.
+"""Evidence about all names at once, from other items only: what the queue of suspected label errors looks at.
 
-One ridge regression with one column per name: the products of the features are shared, so hundreds of names cost
-little more than one. `probabilities_of` turns held-out scores into probabilities.
+`held_out_scores` is one ridge regression with one column per name: the products of the features are shared, so
+hundreds of names cost little more than one. `probabilities_of` turns its scores into probabilities. `neighbour_shares`
+asks the items that look most alike.
 """
 
 from __future__ import annotations
+
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +16,11 @@ from mediarank.evaluation.calibration import fit_calibration
 from mediarank.teaching.one_name import FOLDS, Space
 from mediarank.types import Doubles, Floats
 
-STRENGTH = 0.001
+STRENGTH: Final = 0.01
 """Of the ridge, relative to the trace of the products."""
+NEIGHBOURS: Final = 20
+BLOCK: Final = 512
+"""Rows that are compared with all others at a time."""
 
 
 def held_out_scores(
@@ -54,3 +60,28 @@ def _regressed(x: Floats, goals: Floats, folds: npt.NDArray[np.intp], strength: 
 def probabilities_of(scores: Doubles, labels: npt.NDArray[np.bool_]) -> Doubles:
     """(rows, names) probabilities, by one sigmoid per name that is fitted on the held-out scores themselves."""
     return fit_calibration(scores, labels, [str(k) for k in range(scores.shape[1])]).probabilities(scores)
+
+
+def neighbour_shares(
+    directions: Floats, labels: npt.NDArray[np.floating[Any]] | npt.NDArray[np.bool_], count: int = NEIGHBOURS
+) -> Doubles:
+    """(items, names) how much of the nearest others shows each name, the nearer the more it counts.
+
+    directions : (items, d) rows of length 1
+    """
+    items = len(directions)
+    count = min(count, items - 1)
+    shares = np.zeros(labels.shape)
+    if count < 1:
+        return shares
+    shown = labels.astype(np.float64)
+    for start in range(0, items, BLOCK):
+        alike = directions[start : start + BLOCK] @ directions.T
+        place = np.arange(len(alike))
+        alike[place, start + place] = -np.inf
+        nearest = np.argpartition(-alike, count - 1, axis=1)[:, :count]
+        weights = np.maximum(np.take_along_axis(alike, nearest, axis=1), 0.0).astype(np.float64) ** 2 + 1e-12
+        weights /= weights.sum(axis=1, keepdims=True)
+        for k in range(count):
+            shares[start : start + BLOCK] += weights[:, k, None] * shown[nearest[:, k]]
+    return shares

@@ -21,12 +21,12 @@ from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 Rows = npt.NDArray[np.intp]
 FOLDS: Final = 5
-STRENGTHS: Final = (0.0003, 0.001, 0.003)
+STRENGTHS: Final = (0.0003, 0.001, 0.005)
 """Ridge strengths to choose from, relative to the mean squared length of a standardised row."""
 MOST_NEGATIVES: Final = 3000
 """Items that stand for all those of which nothing is said."""
-FEWEST: Final = 5
-"""Positives that are enough to begin with."""
+NAMED: Final = 3.0
+"""How much more an item that is said not to show the name counts than one of which nothing is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +189,8 @@ def deal_name_folds(groups: Rows, yes: Rows, seed: int, count: int = FOLDS) -> R
 def _costs(count: int, yes: Rows, no: Rows, seed: int) -> Floats:
     """What an error costs, by item: positives 1 together, negatives 1 together.
 
-    Of the negatives, those that were named have as much as half, less if they are fewer than the positives; the rest
-    is for items of which nothing is said, as many as MOST_NEGATIVES of them.
+    A negative that was named costs NAMED times one of which nothing is said, all of them together at most half. As
+    many as MOST_NEGATIVES stand for the items of which nothing is said.
     """
     costs = np.zeros(count, np.float32)
     silent = np.ones(count, bool)
@@ -198,12 +198,12 @@ def _costs(count: int, yes: Rows, no: Rows, seed: int) -> Floats:
     others = np.flatnonzero(silent)
     if len(others) > MOST_NEGATIVES:
         others = np.random.default_rng(seed).choice(others, MOST_NEGATIVES, replace=False)
-    named = 0.5 * min(1.0, len(no) / max(len(yes), 1)) if len(others) else 1.0
+    named = min(0.5, NAMED * len(no) / (NAMED * len(no) + len(others))) if len(others) else 1.0
     costs[yes] = 1 / len(yes)
     if len(no):
         costs[no] = named / len(no)
     if len(others):
-        costs[others] = (1 - named if len(no) else 1) / len(others)
+        costs[others] = (1 - named) / len(others)
     return costs
 
 

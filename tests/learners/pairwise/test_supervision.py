@@ -7,7 +7,7 @@ import pandas as pd
 
 from mediarank.labels import Labels
 from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
-from mediarank.learners.pairwise.supervision import spoken_of, supervise
+from mediarank.learners.pairwise.supervision import ordered_items, supervise
 
 ITEMS = ["a", "b", "c", "d"]
 
@@ -59,9 +59,9 @@ def test_a_limit_holds_for_compared_pairs_too() -> None:
     assert len(supervise(labels([], many), ITEMS)["open"].ordered(limit=10)) == 10
 
 
-def test_who_is_spoken_of() -> None:
-    assert spoken_of(labels([("open", "sea", 1.0), ("open", "x", 1.0)], [("open", "y", "z", "=")])) >= set("abxyz")
-    assert not spoken_of(labels([("open", "sea", 1.0)])) & {"c", "d"}  # town has no strength, and d no class
+def test_who_is_ordered_items() -> None:
+    assert ordered_items(labels([("open", "sea", 1.0), ("open", "x", 1.0)], [("open", "y", "z", "=")])) >= set("abxyz")
+    assert not ordered_items(labels([("open", "sea", 1.0)])) & {"c", "d"}  # town has no strength, and d no class
 
 
 def test_all_classes_tie() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import toy_project
 
-from mediarank.ops.runs.dag import Plan, put_in_order, read_plan
+from mediarank.ops.runs.dag import Plan, open_repo, put_in_order, read_plan
+from mediarank.ops.runs.dvc_process import DvcProcess
 from mediarank.types import ConfigError
 
 
@@ -62,12 +61,25 @@ def test_unchanged_follows_params_inputs_and_outputs(copied: Path) -> None:
 
 
 def test_another_process_reads_the_same(project: Path) -> None:
-    command = [sys.executable, "-m", "mediarank.ops.runs.dag", str(project)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert Plan.from_json(answer.stdout) == read_plan(project)
-    absent = subprocess.run([*command[:-1], str(project / "data")], capture_output=True, text=True)
-    assert absent.returncode == 1
-    assert absent.stderr.startswith("DVC can't read the pipeline")
+    beside = DvcProcess(project)
+    try:
+        assert beside.plan() == read_plan(project)
+    finally:
+        beside.close()
+
+
+def test_another_process_explains_a_folder_without_a_plan(project: Path) -> None:
+    beside = DvcProcess(project / "data")
+    try:
+        with pytest.raises(ConfigError, match="DVC can't read the pipeline"):
+            beside.plan()
+    finally:
+        beside.close()
+
+
+def tidy(project: Path, plan: Plan) -> None:
+    with open_repo(project) as repo, repo.lock:
+        put_in_order(repo, plan)
 
 
 def test_what_finished_in_another_order_is_put_in_plan_order(copied: Path) -> None:
@@ -81,7 +93,7 @@ def test_what_finished_in_another_order_is_put_in_plan_order(copied: Path) -> No
     ignored.write_text("".join(reversed(lines)))
     assert (lock.read_bytes(), ignored.read_bytes()) != plain
     assert not read_plan(copied).in_order
-    put_in_order(copied, plan)
+    tidy(copied, plan)
     assert (lock.read_bytes(), ignored.read_bytes()) == plain
 
 
@@ -91,7 +103,7 @@ def test_lines_that_were_there_before_stay_where_they_are(copied: Path) -> None:
     ignored.write_text(mine)
     plan = read_plan(copied)
     ignored.write_text(mine + "/join.txt\n/source.txt\n")
-    put_in_order(copied, plan)
+    tidy(copied, plan)
     assert ignored.read_text() == mine + "/source.txt\n/join.txt\n"
 
 
@@ -100,13 +112,13 @@ def test_entries_of_former_stages_come_last(copied: Path) -> None:
     header, *entries = _entries(lock.read_text())
     former = entries[0].replace("  source:", "  former:", 1)
     lock.write_text(header + former + "".join(entries))
-    put_in_order(copied, read_plan(copied))
+    tidy(copied, read_plan(copied))
     assert lock.read_text() == header + "".join(entries) + former
 
 
 def test_order_that_is_right_is_not_touched(copied: Path) -> None:
     before = (copied / "dvc.lock").stat().st_mtime_ns
-    put_in_order(copied, read_plan(copied))
+    tidy(copied, read_plan(copied))
     assert (copied / "dvc.lock").stat().st_mtime_ns == before
 
 

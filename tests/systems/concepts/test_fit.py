@@ -123,16 +123,33 @@ def test_concepts_with_one_positive_with_none_and_with_all_are_left_out() -> Non
     assert fit(inputs_of(features, wider, roles), QUICK).model.names == CONCEPTS
 
 
+def test_rankers_learn_from_held_out_scores_of_training_items(given: Inputs) -> None:
+    """More items to learn from, and none of their scores is of an SVM that has seen the item."""
+    _, judgments, roles = collection()
+    more = fit(given, replace(QUICK, learn_from=("base", "rank"))).model
+    less = fit(given, replace(QUICK, learn_from=("rank",))).model
+    assert isinstance(more, Model)
+    assert isinstance(less, Model)
+    assert not np.array_equal(more.plans["rankboost"]["boat"].weights, less.plans["rankboost"]["boat"].weights)
+    base = roles.items("base")
+    for kind, scores in given.base_scores.items():
+        held_in = given.pools[kind].score(collection()[0][kind], base).values
+        relevant = judgments.grades("boat", base) > 0
+        honest = average_precision(relevant, scores.rows(base)[:, 0])
+        assert honest < average_precision(relevant, held_in[:, 0])
+
+
 def test_a_concept_that_the_rank_role_lacks_is_left_out_and_none_at_all_is_refused() -> None:
     features, judgments, roles = collection()
     rank = set(roles.items("rank"))
     without = {i: g for i, g in judgments.relevant["fish"].items() if i not in rank}
     relevant = {**judgments.relevant, "fish": without}
     inputs = inputs_of(features, Judgments(judgments.queries, judgments.candidates, relevant), roles)
-    assert fit(inputs, QUICK).model.names == ("boat",)
+    config = replace(QUICK, learn_from=("rank", "valid"))
+    assert fit(inputs, config).model.names == ("boat",)
     inputs = inputs_of(features, Judgments(("fish",), judgments.candidates, {"fish": without}), roles)
     with pytest.raises(DataError, match="change the splits"):
-        fit(inputs, QUICK)
+        fit(inputs, config)
 
 
 def test_the_system_measures_and_shows(given: Inputs) -> None:
@@ -186,6 +203,8 @@ def test_settings_are_checked_and_unknown_keys_refused() -> None:
         {"strengths": [0.0]},
         {"keep": 2},
         {"serve": "stacked_cascade"},
+        {"learn_from": ["test"]},
+        {"learn_from": []},
     ):
         with pytest.raises(ValidationError):
             adapter.validate_python(bad)

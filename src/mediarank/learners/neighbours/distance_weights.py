@@ -1,8 +1,8 @@
-"""How much each feature type's distance counts when distances are added, by regression (Makadia et al. 2008).
+"""Weights of feature types in a sum of distances, by regression (Makadia et al. 2008).
 
-From the distances of two images it is predicted how far apart their keywords are, 1 − consistency: by plain least
-squares, and by LASSO, which sets weights of idle types to 0. Distances are expected on a common scale. `COMBINATIONS`
-names both; the baseline that they are held against, JEC, gives all types one weight.
+The distances of two images predict how much their keywords differ, 1 − consistency: by plain least squares, and by
+LASSO, which sets weights of useless types to 0. Distances are expected on a common scale. `COMBINATIONS` names both;
+the baseline that they are compared with, JEC, gives all types the same weight.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def least_squares_weights(distances: Floats, consistency: Doubles) -> Doubles:
 def lasso_weights(distances: Floats, consistency: Doubles) -> Doubles:
     """LASSO with weights of 0 and above, its penalty chosen by 5-fold cross-validation of the squared error.
 
-    Where no type helps at all, all weights would be 0: types then count alike.
+    Where no type helps, all weights would be 0: types then get equal weights.
     """
     from sklearn.linear_model import LassoCV
 

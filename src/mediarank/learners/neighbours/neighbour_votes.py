@@ -1,8 +1,8 @@
-"""Keywords from neighbours: what the nearest labelled images say about a new one (paper 001, section 3).
+"""Keywords from neighbours: scores of words from the nearest labelled images (paper 001, section 3).
 
-First the neighbours, found by selection from similarities of any ranking function; then three ways to listen to them,
+First the neighbours, found by selection from similarities of any ranking function; then three ways to score words,
 each from neighbours and keywords to (queries, words) scores, higher is better: `count_relevance` is eq 6,
-`voted` lets near ones weigh more, `transferred` is JEC's rule (Makadia et al. 2008).
+`voted` lets near neighbours count more, `transferred` is JEC's rule (Makadia et al. 2008).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Neighbours:
 def find_neighbours(similarity: Floats, k: int) -> Neighbours:
     """The k most similar of each row, all of them if there are fewer; of equal ones the earlier is first."""
     if k < 1:
-        raise DataError(f"An image is annotated by a neighbour at least, not {k}.")
+        raise DataError(f"An image needs at least one neighbour, not {k}.")
     count = min(k, similarity.shape[1])
     places = np.empty((len(similarity), count), dtype=np.int64)
 
@@ -50,7 +50,7 @@ def find_neighbours(similarity: Floats, k: int) -> Neighbours:
 
 
 def count_relevance(neighbours: Neighbours, keywords: Keywords, k: int) -> Floats:
-    """Eq 6 with the prior on the neighbours' scale: how much oftener a word is seen among k than expected by chance."""
+    """Eq 6 with the prior on the neighbours' scale: how much more often a word occurs among k than by chance."""
     places = neighbours.places[:, :k]
     prior = places.shape[1] * keywords.frequencies / max(len(keywords), 1)
     return np.asarray(_counted(places, np.ones(places.shape), keywords) - prior, dtype=np.float32)
@@ -76,7 +76,7 @@ def transferred(neighbours: Neighbours, keywords: Keywords, k: int) -> Floats:
     others = neighbours.places[:, 1:k]
     local = _counted(others, np.ones(others.shape), keywords)
     rest = local * (first @ together)
-    # where the nearest image has no words, how often the others have them is all there is
+    # where the nearest image has no words, only the counts among the others are left
     rest = np.where(first.any(axis=1, keepdims=True), rest, local) * (first == 0)
     rest /= np.maximum(rest.max(axis=1, keepdims=True), 1e-12)
     return np.asarray(np.where(first > 0, 1 + frequencies / max(frequencies.max(), 1), rest), dtype=np.float32)

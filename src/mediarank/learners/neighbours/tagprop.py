@@ -1,7 +1,7 @@
 """TagProp σML: weights of distances learned by how well neighbours predict keywords (Guillaumin et al. 2009).
 
-A word's share among the neighbours of an image, each weighted by `exp(−θ·d)`, goes through a sigmoid of the word's
-own, which lets rare words be suggested. θ ≥ 0 and the sigmoids are learned together by maximum likelihood, in which
+A word's share among the neighbours of an image, each weighted by `exp(−θ·d)`, goes through the word's own sigmoid,
+which lets rare words be suggested. θ ≥ 0 and the sigmoids are learned together by maximum likelihood, in which
 all present words together count as much as all absent ones.
 """
 
@@ -27,7 +27,7 @@ BLOCK: Final = 256
 @dataclass
 class TagProp:
     """
-    iterations : of L-BFGS, at most
+    iterations : at most this many steps of L-BFGS
     start : what the weights of all distances, which should have unit spread, sum to at first
     """
 
@@ -58,7 +58,7 @@ class TagProp:
 
         def objective(parameters: Doubles) -> tuple[float, Doubles]:
             theta, slopes, offsets = np.split(parameters, [types, types + words])
-            # a sum a block, added up in order: the result does not depend on the number of threads
+            # one sum per block, added up in order: the result does not depend on the number of threads
             blocks = -(-len(places) // BLOCK)
             losses, gradients = np.zeros(blocks), np.zeros((blocks, len(parameters)))
 
@@ -76,7 +76,7 @@ class TagProp:
         self.losses_ = []
         first = np.concatenate([np.full(types, self.start / types), np.full(words, 10.0), np.full(words, -2.0)])
         bounds = [(0.0, None)] * types + [(0.0, None)] * words + [(None, None)] * words
-        with threadpool_limits(1):  # a few hundred numbers: more threads only wait for each other
+        with threadpool_limits(1):  # a few hundred numbers: more threads would only wait for each other
             found = minimize(
                 objective, first, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": self.iterations}
             )

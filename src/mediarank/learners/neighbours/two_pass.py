@@ -1,7 +1,7 @@
-"""2PKNN: two passes over the neighbours, so that rare words are heard (Verma & Jawahar 2012).
+"""2PKNN: two passes over the neighbours, so that rare words get a chance (Verma & Jawahar 2012).
 
 The first pass takes the few nearest images of every word; in the second, those images vote for their words with
-weights that fall off with distance. A frequent word has no more voters of its own than a rare one.
+weights that fall off with distance. A frequent word selects no more voters than a rare one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ BLOCK = 64
 
 
 def two_pass_relevance(similarity: Floats, keywords: Keywords, per_word: int, sharpness: float) -> Floats:
-    """(queries, words) scores from (queries, images) similarities; −inf marks images that must not be asked.
+    """(queries, words) scores from (queries, images) similarities; −inf marks images that must not vote.
 
     per_word : images of each word that the first pass keeps, K₁
     sharpness : a vote weighs `exp(sharpness · (s − s₁))`, where s₁ is the nearest image's similarity
     """
     if per_word < 1:
-        raise DataError(f"2PKNN keeps an image of each word at least, not {per_word}.")
+        raise DataError(f"2PKNN keeps at least one image per word, not {per_word}.")
     if similarity.shape[1] != len(keywords):
         raise DataError(f"Similarities to {similarity.shape[1]} images don't fit {len(keywords)} images with keywords.")
     votes = np.zeros((len(similarity), len(keywords.words)))

@@ -18,7 +18,7 @@ def deal_folds(
     A group counts for the stratum of its first image. Fewer groups than folds leave some folds empty.
     """
     if folds < 2:
-        raise DataError(f"Cross-validation needs 2 folds at least, not {folds}.")
+        raise DataError(f"Cross-validation needs at least 2 folds, not {folds}.")
     members: dict[Hashable, list[int]] = {}
     for image, group in enumerate(groups if groups is not None else range(len(strata))):
         members.setdefault(group, []).append(image)

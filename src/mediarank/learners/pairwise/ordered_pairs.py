@@ -34,7 +34,7 @@ class OrderedPairs:
             if len(positions) and not (positions.min() >= 0 and positions.max() < self.items):
                 raise DataError(f"A pair names an item outside the {self.items} that are ranked.")
         if self.stronger.shape != self.weaker.shape or self.stronger.ndim != 1:
-            raise DataError("Ordered pairs need as many stronger as weaker items, one of each a pair.")
+            raise DataError("Ordered pairs need as many stronger as weaker items, one of each per pair.")
         if (self.stronger == self.weaker).any():
             raise DataError("An item can't be stronger than itself; leave such pairs out.")
 
@@ -45,12 +45,12 @@ class OrderedPairs:
     def from_strengths(cls, strengths: npt.ArrayLike, limit: int | None = None, seed: int = 0) -> OrderedPairs:
         """All pairs of items of unequal strength; NaN is unknown and compared with nothing.
 
-        limit : where there would be more pairs, so many of them are drawn
+        limit : of more pairs than this, so many are drawn at random
         """
         strength = np.asarray(strengths, dtype=np.float64)
         known = np.flatnonzero(~np.isnan(strength))
         rising = known[np.argsort(strength[known], kind="stable")]
-        # In rising order the items weaker than one are the first so many: pair number p is found without listing all.
+        # In rising order the items weaker than another come before it: pair number p is found without listing all.
         weaker_than = np.searchsorted(strength[rising], strength[rising], side="left")
         ends = np.cumsum(weaker_than)
         total = int(ends[-1]) if len(ends) else 0

@@ -1,6 +1,6 @@
-"""What labels say of an attribute's order among given items.
+"""What labels say about the order of given items by an attribute.
 
-Three sources, which may be mixed: strengths of classes (an item has its class's), strengths of items (which go before
+Three sources, which may be mixed: strengths of classes (an item has its class's), strengths of items (which override
 those of their class), and pairs that people have compared.
 """
 
@@ -30,7 +30,7 @@ class Supervision:
     called_equal: Positions
 
     def ordered(self, limit: int | None = None, seed: int = 0) -> OrderedPairs:
-        """Compared pairs and those that follow from strengths, so many at most of each kind."""
+        """Compared pairs and those that follow from strengths. limit : the most of each kind"""
         derived = OrderedPairs.from_strengths(self.strengths, limit, seed)
         listed = self.compared
         if limit is not None and len(listed) > limit:
@@ -69,7 +69,7 @@ def supervise(labels: Labels, items: Sequence[str]) -> dict[str, Supervision]:
     return supervision
 
 
-def spoken_of(labels: Labels) -> set[str]:
+def ordered_items(labels: Labels) -> set[str]:
     """Items that the labels order in some attribute, by themselves, by their class or in a pair."""
     targets = set(labels["orderings"]["target"])
     by_class = {item for item, name in labels.class_of.items() if name in targets}

@@ -113,11 +113,13 @@ def main() -> None:
     """Serve one owner, until it closes our standard input."""
     from dataclasses import asdict
 
+    import dvc  # noqa: F401 - it sets up its logging when it is imported
+
     from mediarank.ops.runs.dvc_stages import Stages
     from mediarank.types import ConfigError
 
+    logging.getLogger("dvc").setLevel(logging.WARNING)  # not a line each time that it updates dvc.lock
     root = Path(sys.argv[1])
-    logging.getLogger("dvc").setLevel(logging.WARNING)  # not that it updates dvc.lock
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what DVC prints is no answer
     sys.argv = ["mediarank", "run"]  # how DVC's messages name us to others

@@ -10,7 +10,7 @@ import heapq
 import json
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mediarank.ops.runs.dag import Stage
@@ -22,10 +22,10 @@ class Progress:
     """The course of one run of `stages`, which are in plan order.
 
     folder : where the times are kept
-    places : how many stages run at a time
+    places : how many stages run at a time; called when it is needed
     """
 
-    def __init__(self, folder: Path, stages: Sequence[Stage], places: int = 2) -> None:
+    def __init__(self, folder: Path, stages: Sequence[Stage], places: Callable[[], int]) -> None:
         self._path = folder / FILE
         self._stages = {stage.address: stage for stage in stages}
         self._places = places
@@ -66,7 +66,7 @@ class Progress:
         from mediarank import store
 
         kept = {address: seconds for address, seconds in self._last.items() if address in self._stages}
-        store.write_json(self._path, {k: round(v, 2) for k, v in sorted({**kept, **self._new}.items())})
+        store.write_json(self._path, {k: round(v, 2) for k, v in {**kept, **self._new}.items()}, sealed=False)
 
     def _left(self) -> float | None:
         known = [self._last[address] for address in self._stages if address in self._last]
@@ -79,7 +79,7 @@ class Progress:
             for address in self._stages
             if address not in self._over
         }
-        return time_left(list(self._stages.values()), expected, self._running, self._places)
+        return time_left(list(self._stages.values()), expected, self._running, self._places())
 
 
 def time_left(

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mediarank.ops.runs.tracked_values import LOCK_TAG, SYSTEM_TAG, Record, gather
+from mediarank.ops.services.access import redacted
 from mediarank.ops.services.environment import state_folder
 from mediarank.ops.versions.lockfile import Lock, read_lock
 from mediarank.types import DataError, MediarankError
@@ -50,7 +51,7 @@ class TrackedRun:
 
     def summary(self) -> str:
         verb = "Recorded" if self.created else "Already recorded"
-        return f"{verb} in MLflow ({self.uri}): run {self.run_id}, systems {', '.join(sorted(self.systems))}."
+        return f"{verb} in MLflow ({redacted(self.uri)}): run {self.run_id}, systems {', '.join(sorted(self.systems))}."
 
 
 def track(root: Path, uri: str | None = None) -> TrackedRun:
@@ -160,7 +161,7 @@ def _artifact_location(store: str, root: Path) -> str | None:
 def connect(store: str) -> Any:
     """MLflow's client of a tracking store that is there already; its refusals are errors of ours."""
     if _lacks_database(store):
-        raise DataError(f"Nothing was recorded in {store} yet; run dvc repro and mediarank track.")
+        raise DataError(f"Nothing was recorded in {redacted(store)} yet; run dvc repro and mediarank track.")
     with _without_collecting(), _explained(store):
         return _client(store)
 
@@ -255,7 +256,9 @@ def _explained(store: str) -> Iterator[None]:
     except MlflowException as error:
         outdated = "out-of-date database schema" in str(error)
         remedy = f"run: mlflow db upgrade {store}" if outdated else "check its address, or that its server runs."
-        raise MediarankError(f"MLflow's store {store} can't be used: {error}\nWhat to do: {remedy}") from error
+        raise MediarankError(
+            redacted(f"MLflow's store {store} can't be used: {error}\nWhat to do: {remedy}")
+        ) from error
 
 
 def import_mlflow(store: str) -> None:

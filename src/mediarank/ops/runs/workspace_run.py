@@ -194,7 +194,7 @@ class PipelineRun(Workspace):
         stack.callback(self._dvc.close)
         self._plan = self._dvc.plan()
         self._stages = {stage.address: stage for stage in self._plan.stages}
-        self._progress = Progress(state_folder(self.root), self._plan.stages)
+        self._progress = Progress(state_folder(self.root), self._plan.stages, _jobs)
         stack.callback(self._tidy)
         return held
 
@@ -257,7 +257,7 @@ class PipelineRun(Workspace):
             self._run(what.name, what.command, say)
         from mediarank import store
 
-        store.write_json(marks, {**done, what.name: what.key(self.root)})
+        store.write_json(marks, {**done, what.name: what.key(self.root)}, sealed=False)
         return Done.RAN
 
     def _tidy(self) -> None:

@@ -51,7 +51,7 @@ class Config:
     distances : feature type -> l1, l2, kl, chi2 or cosine; l1 by default
     methods : names in METHODS
     serve : the method that answers by default; without it, the one that validated best
-    words : suggested per image; the F1 with so many words decides what is chosen
+    words : suggested per image; F1 with this number of words decides what is chosen
     pairs : preferences drawn per training image; of several numbers cross-validation chooses; where there is only one,
         the folds draw fold_pairs to save time
     regression_pairs : the same for the regressions

@@ -2,8 +2,8 @@
 
 `fit_methods` chooses by cross-validation over training images: in each fold a ranker is fitted to the other images
 alone and every candidate rule is measured on the held-out ones; then the ranker is fitted to all of them. Precision is
-easily traded for recall at an equal F1, so of the candidates within a standard error of the highest F1 the one is
-chosen whose lower figure of the two is highest.
+easily traded for recall at an equal F1, so of the candidates within a standard error of the highest F1, the one with
+the highest min(precision, recall) is chosen.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
 
 
 def choose(tried: Sequence[Tried]) -> Tried:
-    """The most balanced of those whose F1 can't be told from the highest; the first among equals."""
+    """The most balanced of those within a standard error of the highest F1; the first of equals."""
     best = max(tried, key=lambda found: found.scores.f1)
     as_good = [found for found in tried if found.scores.f1 >= best.scores.f1 - best.error]
     return max(as_good, key=lambda found: min(found.scores.precision, found.scores.recall))

@@ -40,7 +40,7 @@ class Config:
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
     penalties, temperatures : of the class posteriors, chosen by cross-validation
     max_pairs : ordered pairs per attribute to learn from; with many items, five per item
-    exact_up_to : with more training items than this, kernels are approximated from so many `landmarks`
+    exact_up_to : with more training items than this, kernels are approximated from `landmarks` of them
     """
 
     kernels: tuple[KernelChoice, ...] = (

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from mediarank.learners.pairwise.supervision import spoken_of
+from mediarank.learners.pairwise.supervision import ordered_items
 from mediarank.systems.attributes.config import Config
 from mediarank.systems.attributes.methods import learn_methods
 from mediarank.systems.attributes.model import Model
@@ -27,7 +27,7 @@ TRAINING: Final = ("base", "rank", "valid")
 def fit(inputs: Inputs, config: Config) -> Fitted:
     """Learn from the ordered items that are not for testing, and score the ordered ones that are."""
     features = {name: inputs.feature(name) for name in config.features}
-    ordered = {item for item in spoken_of(inputs.labels) if all(item in matrix for matrix in features.values())}
+    ordered = {item for item in ordered_items(inputs.labels) if all(item in matrix for matrix in features.values())}
     items, asked = (sorted(ordered.intersection(inputs.roles.items(*roles))) for roles in (TRAINING, ("test",)))
     if not asked:
         raise NotApplicable(

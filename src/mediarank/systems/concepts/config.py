@@ -25,12 +25,14 @@ class Config:
 
     base_models : feature types whose SVMs are combined; an empty list means all types that have base models
     methods : the methods to fit; all combine the same SVMs
+    learn_from : roles whose items rankers learn from; base models score their own training items held out. The paper
+        has `rank` and `valid`, with base models that are trained on `base` alone
     serve : the method that answers; by default the one with the best mean average precision in cross-validation
     rounds, score_range, step, regulariser, regularization : of RankBoost and Imbalanced RankBoost
     stages, keep, floor : of the cascades
     strengths : of the ridge in forward_cascade
     cost_weights : how much the cost of an SVM counts when forward_cascade chooses one; the best strength and weight
-        are found by cross-validation on the roles `rank` and `valid`
+        are found by cross-validation on the items to learn from
     lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; an empty list leaves the figure out
     """
 
@@ -43,6 +45,7 @@ class Config:
         "imbalanced_rankboost",
         "forward_cascade",
     )
+    learn_from: tuple[Literal["base", "rank", "valid"], ...] = ("base", "rank", "valid")
     serve: str | None = None
     rounds: Count = 200
     score_range: ScoreRange = "symmetric"
@@ -61,6 +64,8 @@ class Config:
     def __post_init__(self) -> None:
         if not self.methods or not self.strengths or min(self.strengths) <= 0:
             raise ValueError("give at least one method, and at least one strength, all above 0")
+        if not self.learn_from:
+            raise ValueError("learn_from must name at least one of base, rank and valid")
         if not self.cost_weights or min(self.cost_weights) < 0:
             raise ValueError("give at least one cost weight, none below 0")
         if self.serve is not None and self.serve not in self.methods:

@@ -1,7 +1,8 @@
 """`concepts`: which items show *boat*? (paper 000)
 
-Base models (`base_models/`) are SVMs per feature type and concept, trained on balanced bags of the role `base`. For
-each concept every method learns from the roles `rank` and `valid` how to combine them, and the test items are ranked.
+Base models (`base_models/`) are SVMs per feature type and concept, trained on balanced bags; they score their own
+training items held out (`TrainedPool.score`), so that rankers can learn from the same items and from `valid`. For
+each concept every method learns how to combine them, and the test items are ranked.
 A fitted method is a plan (`learners/boosting/plan.py`), so ranking skips the SVMs that a pruned item does not need.
 """
 
@@ -61,13 +62,13 @@ CONCEPTS: Final = 30
 
 
 def fit(inputs: Inputs, config: Config) -> Fitted:
-    """Learn from how the base models score the roles `rank` and `valid`; rank every test item for every concept."""
+    """Learn from the base models' scores of the roles to learn from; rank every test item for every concept."""
     pools = _pools(inputs, config)
     items = [item for item in sorted(inputs.labels.looked_at) if all(item in inputs.base_scores[k] for k in pools)]
     judgments = Judgments.from_pairs((pair for pair in inputs.labels.shown if pair[1] in set(items)), items)
-    learning, test = (sorted(set(items).intersection(inputs.roles.items(*r))) for r in (("rank", "valid"), ("test",)))
+    learning, test = (sorted(set(items).intersection(inputs.roles.items(*r))) for r in (config.learn_from, ("test",)))
     if not learning or not test:
-        raise NotApplicable("concepts needs labelled items in the roles rank (or valid) and test; there are none.")
+        raise NotApplicable(f"concepts needs labelled items in the roles {', '.join(config.learn_from)} and in test.")
     known, found = (_of_items(inputs.base_scores, pools, of_role) for of_role in (learning, test))
     group_of = dict(zip(inputs.roles.table["item_id"], inputs.roles.table["group_id"], strict=True))
     examples = rank_examples(pools, known, judgments, groups=group_of)
@@ -126,7 +127,7 @@ def rank_examples(
             costs = Costs(models.scoring_seconds(), group, shared)
             found[concept] = Examples(concept_scores(pools, scores, concept), relevant, costs, together)
     if not found:
-        raise DataError("No concept has both relevant and other items in the rank role; change the splits.")
+        raise DataError("No concept has both relevant and other items to learn from; change the splits.")
     return found
 
 

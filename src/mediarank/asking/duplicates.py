@@ -1,0 +1,94 @@
+"""Pictures that look the same, with the best shot of each group.
+
+Groups are found from the perceptual hashes that the stage `frames` keeps. The best shot is the one with the greatest
+product of sharpness and size: a copy that was shrunk or blurred loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import cv2
+import numpy as np
+import pandas as pd
+
+from mediarank.media.image import Pixels
+from mediarank.media.working import read_picture
+from mediarank.similarity.near_duplicates import near_duplicate_groups
+from mediarank.types import Manifest
+
+FLAT_BITS: Final = 1
+"""A hash with this many bits or fewer is of a picture without structure, which looks like any other such picture."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture of a group. sharpness : variance of the Laplacian of the working copy; pixels : of the original"""
+
+    item: str
+    width: int
+    height: int
+    sharpness: float
+
+    @property
+    def quality(self) -> float:
+        return self.sharpness * self.width * self.height
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Pictures that look the same, the best shot first."""
+
+    shots: tuple[Shot, ...]
+
+    @property
+    def best(self) -> Shot:
+        return self.shots[0]
+
+
+def duplicate_groups(
+    manifest: Manifest, frames: pd.DataFrame, picture: Callable[[str], Pixels], bits: int
+) -> list[Duplicates]:
+    """Groups of two or more images, largest groups first.
+
+    frames : the table of working copies
+    picture : path of a working copy -> its pixels
+    bits : how many bits of two hashes may differ
+    """
+    images = frames[frames["kind"] == "image"].drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
+    hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"]]
+    numbers = near_duplicate_groups(hashes, bits)
+    columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))
+    size_of = {item: (int(width), int(height)) for item, width, height in zip(*columns, strict=True)}
+    found = []
+    for _, rows in images.groupby(numbers):
+        if len(rows) < 2:
+            continue
+        named = zip(rows["item_id"], rows["path"], strict=True)
+        shots = [Shot(item, *size_of[item], sharpness(picture(path))) for item, path in named]
+        found.append(Duplicates(tuple(sorted(shots, key=lambda shot: (-shot.quality, shot.item)))))
+    return sorted(found, key=lambda group: (-len(group.shots), group.best.item))
+
+
+def working_pictures(folder: Path) -> Callable[[str], Pixels]:
+    """Path of a working copy below `folder` -> its pixels."""
+    return lambda path: read_picture(folder / path)
+
+
+def sharpness(picture: Pixels) -> float:
+    """How much fine detail a picture has; 0 for one colour."""
+    grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
+    return float(np.var(cv2.Laplacian(grey, cv2.CV_64F)))
+
+
+def as_table(groups: Sequence[Duplicates]) -> pd.DataFrame:
+    """One row per picture: group, item, best, width, height, sharpness."""
+    rows = [
+        (number, shot.item, shot == group.best, shot.width, shot.height, round(shot.sharpness, 1))
+        for number, group in enumerate(groups, start=1)
+        for shot in group.shots
+    ]
+    return pd.DataFrame(rows, columns=["group", "item", "best", "width", "height", "sharpness"])

@@ -1,0 +1,51 @@
+"""The names that can be asked for: classes, keywords, concepts, events and attributes, with their counts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Final
+
+import pandas as pd
+
+from mediarank.labels import Labels
+from mediarank.types import DataError
+
+NAMED: Final = {
+    "classes": "class",
+    "keywords": "keyword",
+    "concepts": "concept",
+    "events": "event",
+    "orderings": "attribute",
+    "pairs": "attribute",
+}
+"""Label tables with names to ask for -> the column of the name."""
+
+
+def label_names(labels: Labels) -> pd.DataFrame:
+    """One row per name: kind, name, labels (for an attribute, how many orderings and pairs mention it)."""
+    parts = []
+    for table, column in NAMED.items():
+        rows = labels[table]
+        if "relevant" in rows:
+            rows = rows[rows["relevant"].astype(bool)]
+        counts = rows[column].astype(str).value_counts()
+        parts.append(pd.DataFrame({"kind": column, "name": counts.index.astype(str), "labels": counts.to_numpy()}))
+    whole = pd.concat(parts, ignore_index=True).groupby(["kind", "name"], as_index=False, sort=False)["labels"].sum()
+    whole = whole.assign(kind=pd.Categorical(whole["kind"], list(dict.fromkeys(NAMED.values()))))
+    whole = whole.sort_values(["kind", "labels", "name"], ascending=[True, False, True], ignore_index=True)
+    return pd.DataFrame(whole.astype({"kind": str, "labels": int}))
+
+
+def match_name(name: str, known: Iterable[str], what: str = "name") -> str:
+    """The one of `known` that `name` means: exactly, or without regard to case where that is unique."""
+    names = list(dict.fromkeys(known))
+    if name in names:
+        return name
+    folded = [candidate for candidate in names if candidate.casefold() == name.strip().casefold()]
+    if len(folded) == 1:
+        return folded[0]
+    near = difflib.get_close_matches(name.casefold(), {n.casefold(): n for n in names}, n=3)
+    meant = [n for n in names if n.casefold() in near]
+    hint = f" Did you mean {', '.join(folded or meant)}?" if folded or meant else ""
+    raise DataError(f"There is no {what} {name!r}.{hint} `mediarank names` lists all.")

@@ -1,0 +1,118 @@
+"""Every page, through a client: what it shows, that it works as plain links, and that names are escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import fitted_project
+import pytest
+from fastapi.testclient import TestClient
+
+from mediarank.explorer.app import PAGES, create_app
+from mediarank.explorer.doors import Doors
+
+ITEM = "images/fire_000.png"
+
+
+def links(text: str) -> set[str]:
+    return {html.unescape(found) for found in re.findall(r'(?:href|src|action|poster)="([^"]+)"', text)}
+
+
+@pytest.mark.parametrize("path", [path for path, _ in PAGES])
+def test_every_page_of_the_navigation_answers_and_all_its_links_do(client: TestClient, path: str) -> None:
+    page = client.get(path)
+    assert page.status_code == 200
+    assert 'aria-current="page"' in page.text
+    for address in sorted(links(page.text))[:80]:
+        if address.startswith("/") and "/renew" not in address and "/file" not in address:
+            answer = client.get(address)
+            assert answer.status_code in (200, 405), address
+
+
+def test_the_grid_shows_what_the_filters_leave(client: TestClient) -> None:
+    page = client.get("/?class=fire&keyword=-cold").text
+    assert "24 of 72 items" in page
+    assert page.count('class="tile"') == 24
+    assert "sea_002" not in page
+    assert client.get("/grid?class=fire&start=20").text.count('class="tile"') == 4
+    assert "No item has all of these" in client.get("/?class=fire&keyword=cold").text
+
+
+def test_an_item_has_labels_words_attributes_and_a_way_on(client: TestClient) -> None:
+    page = client.get("/item", params={"item": ITEM}).text
+    assert "/search?item=images%2Ffire_000.png" in page
+    for word in ("heat", "warm", "Suggested keywords", "Attributes"):
+        assert word in page
+    assert client.get("/item", params={"item": "images/none.png"}).status_code == 404
+
+
+def test_pictures_come_by_item_only(client: TestClient) -> None:
+    thumbnail = client.get("/thumbnail", params={"item": ITEM})
+    assert thumbnail.headers["content-type"] == "image/jpeg"
+    assert thumbnail.content.startswith(b"\xff\xd8")
+    assert client.get("/picture", params={"item": ITEM}).headers["content-type"] == "image/png"
+    part = client.get("/play", params={"item": ITEM}, headers={"Range": "bytes=10-19"})
+    assert part.status_code == 206
+    assert len(part.content) == 10
+    for path in (
+        "../../../etc/passwd",
+        "/etc/passwd",
+        "data/raw/media/../../params.yaml",
+        "images/../images/fire_000.png",
+    ):
+        for view in ("/thumbnail", "/picture", "/play", "/item"):
+            assert client.get(view, params={"item": path}).status_code == 404, path
+
+
+def test_ticks_rank_anew_and_say_what_moved(client: TestClient) -> None:
+    plain = client.get("/search", params={"item": ITEM}).text
+    found = re.findall(r'aria-label="(\S+) fits"', plain)
+    assert ITEM not in found
+    ticked = client.get("/search", params={"item": ITEM, "yes": [found[30]], "no": [found[0]]}).text
+    again = re.findall(r'aria-label="(\S+) fits"', ticked)
+    assert again != found
+    assert again.index(found[30]) < found.index(found[30])
+    assert "▲" in ticked
+    assert "1 fit, 1 don&#39;t" in ticked or "1 fit, 1 don't" in ticked
+    several = client.get("/search", params={"item": [ITEM, "images/sea_002.png"]}).text
+    assert "sea" in several
+    assert "served" in several
+
+
+def test_a_dropped_file_is_described_and_searched_with(client: TestClient, doors: Doors, explored: Path) -> None:
+    content = (explored / "data/raw/media" / ITEM).read_bytes()
+    answer = client.post(
+        "/search/file",
+        files={"file": ("mine <b>.png", content)},
+        data={"token": doors.page_token},
+        follow_redirects=True,
+    )
+    assert answer.status_code == 200
+    assert re.findall(r'aria-label="(\S+) fits"', answer.text)[0] == ITEM, "its copy in the collection comes first"
+    assert "mine &lt;b&gt;.png" in answer.text
+    refused = client.post("/search/file", files={"file": ("x.png", b"no picture")}, data={"token": doors.page_token})
+    assert refused.status_code == 404
+    assert "can&#39;t be used" in refused.text or "can't be used" in refused.text
+
+
+def test_names_from_data_are_escaped(client: TestClient) -> None:
+    page = client.get("/quarantine").text
+    assert "<img src=x" not in page
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page
+    assert "<script>" not in client.get("/item", params={"item": "<script>alert(1)</script>"}).text
+
+
+def test_a_newer_version_is_announced_and_shown_after_a_click(project: Path) -> None:
+    doors = Doors("127.0.0.1", 8765)
+    app = create_app(project, doors, lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        assert "newer version" not in client.get("/").text
+        fitted_project.make(project, items=60)
+        page = client.get("/").text
+        assert "newer version" in page
+        assert "of 72 items" in page, "until then the old one is shown"
+        assert client.get("/thumbnail", params={"item": ITEM}).status_code == 200
+        client.post("/renew", data={"token": doors.page_token, "back": "//evil.example/"})
+        assert "of 60 items" in client.get("/").text
