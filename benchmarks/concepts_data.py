@@ -34,7 +34,7 @@ from mediarank.features.lbp import Lbp
 from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
-from mediarank.media.working import fit_inside
+from mediarank.media.working import fit_inside, phash
 from mediarank.stages.splits import SplitsConfig, assign_roles
 from mediarank.types import DataError, FeatureMatrix, Floats, Judgments, Roles
 
@@ -68,24 +68,35 @@ def feature_types() -> dict[str, Extractor]:
 
 @dataclass(frozen=True)
 class Described:
-    """features : by type; judgments : concepts and what shows them; extraction : seconds an item, by type"""
+    """A collection's pictures.
+
+    features : by type; judgments : the concepts that are measured and the pictures that show them
+    extraction : seconds per item, by type; looks : perceptual hashes, by item
+    concepts : how many concepts there are in all
+    """
 
     features: Mapping[str, FeatureMatrix]
     judgments: Judgments
     extraction: Mapping[str, float]
+    looks: Mapping[str, str]
+    concepts: int
 
     def roles(self, seed: int) -> Roles:
-        """50 % base, 20 % rank, 30 % test, concepts spread evenly."""
-        items = pd.DataFrame({"item_id": list(self.judgments.candidates), "kind": "image", "phash": ""})
+        """50 % base, 20 % rank, 30 % test, concepts spread evenly, near-duplicates together."""
+        names = list(self.judgments.candidates)
+        looks = [self.looks[name] for name in names]
+        items = pd.DataFrame({"item_id": names, "kind": "image", "phash": looks})
         pairs = [(item, concept, True) for concept, grades in self.judgments for item in grades]
         labels = Labels({"concepts": pd.DataFrame(pairs, columns=["item", "concept", "relevant"])})
         return assign_roles(items.assign(group_id=items["item_id"]), labels, SplitsConfig(seed=seed))[0]
 
 
-def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bool = False) -> Described:
+def describe(
+    folder: Path, cache: Path | None, fewest: int, most: int, limit: int = 0, quick: bool = False
+) -> Described:
     """Every picture of the collection by every type; kept in `cache`, since extraction takes minutes.
 
-    fewest, most : pictures that may show a concept
+    fewest, most : pictures that may show a concept; limit : of the concepts, evenly spread; 0 for all
     quick : about a thousand pictures, ten types and twenty concepts, evenly spread
     """
     listing = open_collection(folder)
@@ -97,41 +108,44 @@ def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bo
     concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
     if not concepts:
         raise DataError(f"{folder} has no concept, keyword or class with {fewest} to {most} pictures.")
-    concepts = concepts[:: -(-len(concepts) // 20)] if quick else concepts
-    wanted = set(concepts)
+    limit = 20 if quick else limit or len(concepts)
+    wanted = {concepts[n] for n in np.linspace(0, len(concepts) - 1, min(limit, len(concepts))).astype(int)}
     chosen = [(concept, item) for concept, item in pairs if item in kept and concept in wanted]
     types = dict(list(feature_types().items())[:: 5 if quick else 1])
-    vectors, seconds = _cached(types, [(item, listing.files[item]) for item in items], cache)
+    vectors, seconds, looks = _cached(types, [(item, listing.files[item]) for item in items], cache)
     ids = np.array(items)
     features = {
         name: FeatureMatrix(ids, tuple(map(str, range(values.shape[1]))), values) for name, values in vectors.items()
     }
-    return Described(features, Judgments.from_pairs(chosen, items), dict(zip(types, seconds.tolist(), strict=True)))
+    extraction = dict(zip(types, seconds.tolist(), strict=True))
+    judgments = Judgments.from_pairs(chosen, items)
+    return Described(features, judgments, extraction, dict(zip(items, looks, strict=True)), len(concepts))
 
 
 def _cached(
     types: Mapping[str, Extractor], files: list[tuple[str, Path]], cache: Path | None
-) -> tuple[dict[str, Floats], np.ndarray]:
-    key = hashlib.sha256(repr([files, [e.identity() for e in types.values()]]).encode()).hexdigest()[:16]
+) -> tuple[dict[str, Floats], np.ndarray, list[str]]:
+    key = hashlib.sha256(repr(["with hashes", files, [e.identity() for e in types.values()]]).encode()).hexdigest()[:16]
     kept = cache / f"concepts-{key}.npz" if cache else None
     if kept and kept.exists():
         with np.load(kept) as archive:
-            return {name: archive[name] for name in types}, archive["seconds"]
+            return {name: archive[name] for name in types}, archive["seconds"], archive["looks"].tolist()
     _extract(types, files[0][1])  # compiles the kernels, so that workers find them and costs are not theirs
     rows = fan_out(partial(_extract, types), [path for _, path in files], "features")
-    vectors = {name: np.stack([row[name] for row, _ in rows]) for name in types}
-    seconds = np.median([spent for _, spent in rows], axis=0)
+    vectors = {name: np.stack([row[name] for row, _, _ in rows]) for name in types}
+    seconds = np.median([spent for _, spent, _ in rows], axis=0)
+    looks = [look for _, _, look in rows]
     if kept:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(kept, seconds=seconds, **vectors)
-    return vectors, seconds
+        np.savez(kept, seconds=seconds, looks=np.array(looks), **vectors)
+    return vectors, seconds, looks
 
 
-def _extract(types: Mapping[str, Extractor], path: Path) -> tuple[dict[str, Floats], list[float]]:
+def _extract(types: Mapping[str, Extractor], path: Path) -> tuple[dict[str, Floats], list[float], str]:
     picture = fit_inside(decode_image(path, Limits()), LONGEST_SIDE)
     vectors, seconds = {}, []
     for name, extractor in types.items():
         started = time.perf_counter()
         vectors[name] = extractor.extract(picture)
         seconds.append(time.perf_counter() - started)
-    return vectors, seconds
+    return vectors, seconds, phash(picture)

@@ -310,7 +310,7 @@ def collection_seconds(folder: Path | None, params: Path) -> dict[str, float | N
         return {"corel5k_s": None, "one_percent_more": None}
     paths = [path.relative_to(folder).as_posix() for path in picture_files(folder)]
     frames = pd.DataFrame({"frame_id": paths, "item_id": paths, "kind": "image", "index": 0, "path": paths})
-    frames["sha256"] = [hashlib.sha256(path.encode()).hexdigest() for path in paths]  # no two are taken for one
+    frames["sha256"] = [hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths]
     roles = Roles(pd.DataFrame({"item_id": paths, "group_id": paths, "role": "base", "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
     late = set(paths[::100])

@@ -49,7 +49,7 @@ def read_corel(folder: Path, every: int = 1) -> Corel:
     items = sorted(classes)[::every]
     frames = pd.DataFrame({"frame_id": items, "item_id": items, "kind": "image", "index": 0})
     frames["path"] = [str(listing.files[item].relative_to(folder)) for item in items]
-    frames["sha256"] = [hashlib.sha256(item.encode()).hexdigest() for item in items]
+    frames["sha256"] = [hashlib.sha256(listing.files[item].read_bytes()).hexdigest() for item in items]
     roles = Roles(pd.DataFrame({"item_id": items, "group_id": items, "role": [role_of[i] for i in items], "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "sha256"])
     query = np.array([role_of[item] == "test" for item in items])

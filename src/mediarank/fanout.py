@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import joblib
@@ -25,6 +26,13 @@ START_UP: Final = 2.0
 
 PATIENCE: Final = 20.0
 """Seconds that a cluster's scheduler may take to answer."""
+
+TLS: Final = {
+    "tls_ca_file": "MEDIARANK_CLUSTER_CA",
+    "tls_client_cert": "MEDIARANK_CLUSTER_CERT",
+    "tls_client_key": "MEDIARANK_CLUSTER_KEY",
+}
+"""Dask's names of the files for an encrypted cluster, and the variables that say where they are."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -89,12 +97,26 @@ def _client(cluster: str) -> Any:
     from distributed import Client
 
     try:
-        return Client(cluster, timeout=PATIENCE)
+        return Client(cluster, timeout=PATIENCE, security=_certificates() if cluster.startswith("tls://") else None)
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"MEDIARANK_CLUSTER names {cluster!r}, but no Dask scheduler answers there; start one (dask scheduler), or "
             f"unset MEDIARANK_CLUSTER to work on this machine alone. ({error})"
         ) from None
+
+
+def _certificates() -> Any:
+    """What this process shows a scheduler, and checks the scheduler by, over `tls://`."""
+    from distributed.security import Security
+
+    files = {name: os.environ.get(variable, "") for name, variable in TLS.items()}
+    missing = [TLS[name] for name, file in files.items() if not Path(file).is_file()]
+    if missing:
+        raise ConfigError(
+            f"MEDIARANK_CLUSTER is a tls:// address, which needs certificates: set {', '.join(missing)} to the files "
+            "of the authority, of this machine's certificate and of its key (docs/security.md)."
+        )
+    return Security(require_encryption=True, **files)
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:
@@ -127,7 +149,7 @@ def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> I
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),

@@ -128,6 +128,7 @@ def test_a_promotion_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.slow
+@pytest.mark.central
 @pytest.mark.timeout(600)
 def test_a_rollback_brings_the_version_back(tmp_path: Path) -> None:
     project = versioned_project.make(tmp_path / "project", tmp_path / "remote")

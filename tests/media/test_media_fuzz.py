@@ -92,7 +92,12 @@ def decode_mutant(number: int, sources: list[Path], folder: Path) -> int:
 
 
 def fuzz(folder: Path, count: int) -> None:
-    work = partial(decode_mutant, sources=originals(folder / "originals"), folder=folder)
+    fuzz_files(folder, originals(folder / "originals"), count)
+
+
+def fuzz_files(folder: Path, sources: list[Path], count: int) -> None:
+    """Damage the sources `count` times and decode what comes out."""
+    work = partial(decode_mutant, sources=sources, folder=folder)
     (start,) = guarded_map(peak_memory, [0], "at rest", 60)
     outcomes = guarded_map(work, range(count), "damaged files", timeout_seconds=60)
     reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Failed)]

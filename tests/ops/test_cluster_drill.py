@@ -24,6 +24,7 @@ from mediarank.base_models.training import train_pool
 from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
+from mediarank.features.network import Network
 from mediarank.types import FeatureMatrix, Judgments
 
 COPIES = 8
@@ -88,14 +89,14 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     sounds = store.read_table(fitted / "data/frames/sounds.parquet")
     roles = store.read_roles(fitted / "data/splits/roles.parquet")
     roles.table["item_id"] += "~0"
-    family = Hue(words=8, items=4)
+    hue, network = Hue(words=8, items=4), Network(side=64)
 
-    def describe() -> FeatureMatrix:
+    def describe(family: Hue | Network) -> FeatureMatrix:
         media = fitted / "data/frames/media"
         return extract_rows(fit(family, frames, sounds, media, roles), frames, sounds, media)
 
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
-    alone = describe()
+    alone, by_network = describe(hue), describe(network)
     victim, finished, killed_before_the_end = cluster.processes[1], threading.Event(), []
 
     def kill() -> None:
@@ -107,7 +108,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     killer = threading.Thread(target=kill)
     killer.start()
     monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
-    shared = describe()
+    shared = describe(hue)
     finished.set()
     killer.join()
     assert killed_before_the_end == [True]
@@ -117,7 +118,8 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     np.testing.assert_array_equal(shared.ids, alone.ids)
     assert shared.values.tobytes() == alone.values.tobytes()
 
-    # The one that is left trains base models, to the byte as well.
+    # The one that is left runs the network and trains base models, to the byte as well.
+    assert describe(network).values.tobytes() == by_network.values.tobytes()
     ids = np.array([f"i{k:02d}" for k in range(60)])
     matrix = FeatureMatrix(ids, alone.names, alone.values[: len(ids)])
     judgments = Judgments(

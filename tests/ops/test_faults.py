@@ -133,6 +133,7 @@ def test_half_a_list_of_dvc_is_removed_and_a_whole_one_kept(tmp_path: Path, left
 
 
 @pytest.mark.slow
+@pytest.mark.central
 def test_kill_9_between_and_within_stages_changes_no_byte(tmp_path: Path) -> None:
     """Two kills of a small run, each when another stage has begun; `benchmarks/ops.py --parts kill` does twenty."""
     undisturbed = toy_project.make(tmp_path / "undisturbed")

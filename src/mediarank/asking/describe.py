@@ -23,6 +23,7 @@ import pandas as pd
 from mediarank.asking.workspace import Workspace
 from mediarank.features.cache import FeatureCache
 from mediarank.features.describe import extract_rows
+from mediarank.media.confine import Confinement, folders_of
 from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.image import Pixels
@@ -65,7 +66,10 @@ def _working_copies(files: Mapping[str, Path], copying: Copying) -> Iterator[tup
     """Working copies of files, by their ids, in a folder that is gone afterwards; decoded in guarded children."""
     with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
         work = partial(_copies, target=Path(folder), copying=copying)
-        outcomes = guarded_map(work, list(files.items()), "describe", copying.limits.timeout_seconds)
+        confinement = Confinement(folders_of(files.values()), (Path(folder),))
+        outcomes = guarded_map(
+            work, list(files.items()), "describe", copying.limits.timeout_seconds, confinement=confinement
+        )
         made = []
         for path, outcome in zip(files.values(), outcomes, strict=True):
             if isinstance(outcome, Failed):

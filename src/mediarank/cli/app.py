@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DATA = Path("data")
 CACHE = Path(".mediarank/cache")
@@ -15,3 +19,10 @@ STAGES = "Stages (dvc repro runs them in order)"
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Rank image and video collections."
 )
+
+
+def console() -> Console:
+    """For tables. Names of files and methods come from data: brackets and colons in them are no markup and no emoji."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mediarank.cli.app import app
+from mediarank.cli.app import app, console
 from mediarank.cli.opened import workspace
 
 
@@ -21,7 +21,6 @@ def describe(
     from itertools import groupby
     from json import dumps
 
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank import config
@@ -39,4 +38,4 @@ def describe(
         for one in described:
             difference = [] if one.difference is None else [f"{one.difference:g}"]
             view.add_row(one.feature, str(one.rows), str(one.dimensions), one.digest[:12], *difference)
-        Console().print(view)
+        console().print(view)

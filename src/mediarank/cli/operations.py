@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mediarank.cli.app import app
+from mediarank.cli.app import app, console
 
 if TYPE_CHECKING:
     from mediarank.asking.describe import Copying
@@ -53,7 +53,6 @@ def promote(
 @app.command()
 def champions() -> None:
     """List the registered versions of each system, and who is champion and challenger."""
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank.ops.models.model_registry import Registry, model_name
@@ -65,7 +64,7 @@ def champions() -> None:
         view = Table("version", "alias", "method", "dvc.lock", "run", title=model_name(system), title_justify="left")
         for version in versions:
             view.add_row(version.number, ", ".join(version.aliases), version.method, version.lock[:9], version.run)
-        Console().print(view)
+        console().print(view)
     if not registered:
         print("No model is registered yet; mediarank promote does that.")
 
@@ -73,7 +72,6 @@ def champions() -> None:
 @app.command()
 def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retrieval") -> None:
     """Show what moved since the champion's version, and what moved too far."""
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank.ops.models.promotion import champion_drift
@@ -85,7 +83,7 @@ def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retri
         view.add_row(
             m.what, m.measure, f"{m.value:.3g}", f"{m.limit:g}", m.detail, style="bold red" if m.too_far else None
         )
-    Console().print(view)
+    console().print(view)
 
 
 @app.command()

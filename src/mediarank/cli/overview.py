@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from mediarank import store
-from mediarank.cli.app import CACHE, DATA, app
+from mediarank.cli.app import CACHE, DATA, app, console
 
 
 @app.command()
 def results() -> None:
     """Print how well each system's methods do, and where the report is."""
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank import config
@@ -28,7 +27,7 @@ def results() -> None:
         view = Table("method", *summary["metric"].unique(), title=name, title_justify="left")
         for method, rows in summary.groupby("method", sort=False):
             view.add_row(str(method), *(f"{mean:.3f}" for mean in rows["mean"]))
-        Console().print(view)
+        console().print(view)
     print(f"Report: {DATA / 'report/report.html'}")
 
 

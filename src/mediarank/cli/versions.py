@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mediarank.cli.app import app
+from mediarank.cli.app import app, console
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -106,7 +106,6 @@ def compare_runs(
     remote: REMOTE = None,
 ) -> None:
     """Print what changed in data, params, code and metrics between two runs, and whether it is more than noise."""
-    from rich.console import Console
 
     from mediarank.ops.runs.compare_runs import compare_runs as run
     from mediarank.ops.runs.recorded_runs import Runs
@@ -121,7 +120,7 @@ def compare_runs(
         numbers = (f"{row.before:.4f}", f"{row.after:.4f}", f"{row.change:+.4f}", str(row.queries), f"{row.p:.3g}")
         table.add_row(row.system, row.method, row.metric, *numbers, row.verdict)
     if found.metrics:
-        Console().print(table)
+        console().print(table)
 
 
 def _table(*columns: str) -> Table:

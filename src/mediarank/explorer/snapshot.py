@@ -93,6 +93,11 @@ class Snapshot:
                     continue
         return found
 
+    def judged(self, system: str) -> frozenset[str]:
+        """The items that labels say something of, for `concepts` or `events`."""
+        labels = self.workspace.labels
+        return frozenset(labels["events"]["clip"]) if system == "events" else frozenset(labels.looked_at)
+
     @cached_property
     def groups(self) -> Mapping[str, list[str]]:
         """Group -> its items, for groups of more than one: near-duplicates and what was taken together."""

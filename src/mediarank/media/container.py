@@ -23,6 +23,15 @@ _DEMUXERS: Final = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpeg,mpegts,asf,flv,ogg,mxf,ivf,dv,"
     "wav,w64,mp3,flac,aac,aiff,au,caf,amr,ac3,eac3,ape,tta,wv"
 )
+_DECODERS: Final = (
+    "h264,hevc,av1,libdav1d,vp8,vp9,libvpx,libvpx-vp9,vp6,vp6f,mpeg1video,mpeg2video,mpeg4,msmpeg4v1,msmpeg4v2,msmpeg4,"
+    "msmpeg4v3,h263,flv,theora,wmv1,wmv2,wmv3,vc1,mjpeg,prores,dnxhd,dvvideo,ffv1,huffyuv,rawvideo,png,apng,gif,cinepak,"
+    "svq3,aac,aac_latm,mp1,mp1float,mp2,mp2float,mp3,mp3float,ac3,eac3,dca,vorbis,opus,libopus,flac,alac,wmav1,wmav2,"
+    "wmapro,wmalossless,amrnb,amrwb,ape,tta,wavpack,gsm,gsm_ms,adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,pcm_s8,pcm_u8,"
+    "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_alaw,"
+    "pcm_mulaw,pcm_bluray,pcm_dvd"
+)
+"""FFmpeg has hundreds of decoders, most of them for games of the nineties, and each can have its own faults."""
 
 
 @contextmanager
@@ -30,7 +39,12 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
     """An `av.container.InputContainer` of a file within the limits; what goes wrong inside is the file's fault."""
     limits.check_file(path)
     # The file protocol by name: "http:" or "concat:" at the start of a file's name would be taken for another one.
-    options = {"protocol_whitelist": "file", "format_whitelist": _DEMUXERS, "max_pixels": str(limits.max_pixels)}
+    options = {
+        "protocol_whitelist": "file",
+        "format_whitelist": _DEMUXERS,
+        "codec_whitelist": _DECODERS,
+        "max_pixels": str(limits.max_pixels),
+    }
     try:
         container = av.open(f"file:{path}", options=options, metadata_errors="ignore")
     except (av.FFmpegError, ValueError) as error:
@@ -43,15 +57,20 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
 
 
 def video_stream(container: Any) -> Any | None:
-    """The moving pictures, if any: a cover of a sound file is none, and neither is a stream with no known decoder."""
+    """The moving pictures, if any; not the cover of a sound file, nor a stream without a known decoder."""
     for stream in container.streams.video:
-        if stream.codec_context is not None and not stream.disposition & av.stream.Disposition.attached_pic:
+        if _is_known(stream) and not stream.disposition & av.stream.Disposition.attached_pic:
             return stream
     return None
 
 
 def audio_stream(container: Any) -> Any | None:
-    return next((s for s in container.streams.audio if s.codec_context is not None), None)
+    return next((stream for stream in container.streams.audio if _is_known(stream)), None)
+
+
+def _is_known(stream: Any) -> bool:
+    """Whether its decoder is on the list. FFmpeg keeps to the list when it probes a file; PyAV would open any."""
+    return stream.codec_context is not None and stream.codec_context.codec.name in _DECODERS.split(",")
 
 
 def declared_seconds(container: Any, stream: Any | None = None) -> float:

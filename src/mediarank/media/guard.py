@@ -32,6 +32,7 @@ from typing import Any, Final, TypeVar
 from threadpoolctl import threadpool_limits
 
 from mediarank import fanout
+from mediarank.media.confine import Confinement, confine
 from mediarank.media.faults import TOO_MUCH_MEMORY, machine_fault, require_memory, words_of
 from mediarank.types import MachineFault, MediarankError
 
@@ -69,6 +70,7 @@ def guarded_map(
     what: str,
     timeout_seconds: float,
     memory_bytes: int = MEMORY_BYTES,
+    confinement: Confinement | None = None,
 ) -> list[Outcome | Failed]:
     """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` where there is no outcome.
 
@@ -76,11 +78,12 @@ def guarded_map(
     item whose outcome was lost. What it raises becomes the reason. What decoders print is dropped.
 
     timeout_seconds : processor time for one item, and a quarter of the time on the clock
+    confinement : the only files that children may use, where the kernel can see to that; what is in force is printed
     """
     outcomes: list[Any] = [None] * len(items)
     step = max(1, len(items) // _STEPS)
     lengths = [min(step, len(items) - start) for start in range(0, len(items), step)]
-    pool = _Pool(function, timeout_seconds, memory_bytes)
+    pool = _Pool(function, timeout_seconds, memory_bytes, confinement)
     try:
         results = pool.run(items)
         groups = ([next(results) for _ in range(length)] for length in lengths)
@@ -106,8 +109,15 @@ class _Worker:
 class _Pool:
     """Children that are given a batch of items whenever they are idle, and are replaced when they die."""
 
-    def __init__(self, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int) -> None:
-        self._arguments = (function, timeout_seconds, memory_bytes)
+    def __init__(
+        self,
+        function: Callable[[Any], Any],
+        timeout_seconds: float,
+        memory_bytes: int,
+        confinement: Confinement | None,
+    ) -> None:
+        self._arguments = (function, timeout_seconds, memory_bytes, confinement)
+        self._in_force = ""
         self._timeout_seconds = timeout_seconds
         # A clean server process forks the children: forking this one, with its threads, could lock them up, and
         # starting each from nothing costs a second.
@@ -164,13 +174,16 @@ class _Pool:
     def _await(self, worker: _Worker) -> None:
         """Until a new child is ready; one that can't start for the first item can't start for any."""
         try:
-            worker.connection.recv()
+            in_force = worker.connection.recv()
         except (EOFError, OSError):
             worker.process.join()
             raise MediarankError(
                 f"A decoding process ended with code {worker.process.exitcode} before its first item. If this is a "
                 "script, its work must be under: if __name__ == '__main__'."
             ) from None
+        if in_force != self._in_force:
+            print(f"decoding is confined by {in_force}", file=sys.stderr)
+            self._in_force = in_force
 
     def _give(self, worker: _Worker, todo: deque[int], suspects: set[int], items: Sequence[Any]) -> None:
         """Hand over a batch to an idle child; one that has killed a child before goes alone."""
@@ -231,7 +244,12 @@ def _cause(code: int) -> str:
 
 
 def _serve(
-    connection: Connection, current: Any, function: Callable[[Any], Any], timeout_seconds: float, memory_bytes: int
+    connection: Connection,
+    current: Any,
+    function: Callable[[Any], Any],
+    timeout_seconds: float,
+    memory_bytes: int,
+    confinement: Confinement | None,
 ) -> None:
     """The life of a child: answer each item of each batch, until the parent closes the pipe or dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
@@ -240,8 +258,8 @@ def _serve(
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _be_quiet_and_modest(memory_bytes)
     _reuse_memory()
-    connection.send(_READY)
     with threadpool_limits(1):
+        connection.send("" if confinement is None else confine(confinement))
         while True:
             try:
                 batch = connection.recv()

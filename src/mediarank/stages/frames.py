@@ -5,6 +5,7 @@ An item whose header looked fine may still fail to decode; it is then added to t
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from mediarank import store
+from mediarank.media.confine import Confinement, folders_of
 from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed, guarded_map
@@ -68,7 +70,11 @@ def build_frames(
     columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
     jobs = [Job(item, media / path, kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
     work = partial(working_copies, target=target, config=config, limits=limits, cache=cache)
-    outcomes = list(zip(jobs, guarded_map(work, jobs, "frames", limits.timeout_seconds), strict=True))
+    with suppress(OSError):  # a cache that can't be made is not used
+        cache.mkdir(parents=True, exist_ok=True)
+    confinement = Confinement(folders_of(job.source for job in jobs), (target, cache))
+    decoded = guarded_map(work, jobs, "frames", limits.timeout_seconds, confinement=confinement)
+    outcomes = list(zip(jobs, decoded, strict=True))
     failures = {job.item_id: outcome.reason for job, outcome in outcomes if isinstance(outcome, Failed)}
     made = [outcome for _, outcome in outcomes if not isinstance(outcome, Failed)]
     if not made:

@@ -21,6 +21,7 @@ from mediarank import store
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
 from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, OF_QUARANTINED, OF_UNKNOWN, Labels
+from mediarank.media.confine import Confinement, folders_of
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
@@ -71,11 +72,11 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
     misnamed = [item for item in found if escaped(item) != item]
     items = sorted(set(found) - set(misnamed))
     inspect = partial(_inspect, media=media, limits=config.limits)
+    confinement = Confinement((media, *folders_of(media / item for item in items)))
+    outcomes = guarded_map(inspect, items, "manifest", config.limits.timeout_seconds, confinement=confinement)
     rows = [
         _failed_row(item, outcome.reason) if isinstance(outcome, Failed) else outcome
-        for item, outcome in zip(
-            items, guarded_map(inspect, items, "manifest", config.limits.timeout_seconds), strict=True
-        )
+        for item, outcome in zip(items, outcomes, strict=True)
     ]
     rows += [_failed_row(item, MISNAMED) for item in sorted(set(map(escaped, misnamed)) - set(items))]
     columns = [*MANIFEST_COLUMNS, "cause", *TAKEN_COLUMNS]
@@ -197,7 +198,7 @@ def _row(item: str, seen: Probe, sha256: str) -> dict[str, Any]:
 
 
 def _failed_row(item: str, reason: str, sha256: str = "", cause: str = CAUSES[0]) -> dict[str, Any]:
-    """The row of a file that can't be read, whose kind only its name tells."""
+    """The row of a file that can't be read, whose kind is guessed from its name."""
     meant = str(mimetypes.guess_type(item)[0]).split("/")[0]
     unknown = Probe({"video": "clip", "audio": "sound"}.get(meant, "image"))
     return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason, "cause": cause}

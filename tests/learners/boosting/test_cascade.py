@@ -9,7 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.boosting.cascade import BoostedCascade, ForwardCascade, Schedule, StackedCascade, survivors
+from mediarank.learners.boosting.cascade import (
+    BoostedCascade,
+    ForwardCascade,
+    Schedule,
+    StackedCascade,
+    survivors,
+    with_recall,
+)
 from mediarank.learners.boosting.costs import Costs
 from mediarank.learners.boosting.plan import walk
 from mediarank.learners.boosting.rankboost import RankBoost, distribution
@@ -175,3 +182,22 @@ def test_it_stops_where_no_relevant_example_survives() -> None:
     y = np.arange(40) == 21  # in the middle: neither order keeps it among the first few
     plan = BoostedCascade(keep=0.3).fit(X, y).plan_
     assert len(plan) < 3
+
+
+def test_a_recall_aim_keeps_relevant_examples_that_the_schedule_would_prune() -> None:
+    scores, relevant = np.array([5.0, 4, 3, 2, 1, 0]), np.array([True, False, False, True, False, True])
+    everyone = np.arange(6)
+    assert with_recall(scores, everyone, relevant, 0.0, 2) == 2
+    assert with_recall(scores, everyone, relevant, 0.3, 1) == 1
+    assert with_recall(scores, everyone, relevant, 0.6, 2) == 4, "two of three"
+    assert with_recall(scores, everyone, relevant, 1.0, 2) == 6
+    assert with_recall(scores, np.array([0, 1, 3]), relevant, 1.0, 1) == 3, "what was pruned is lost"
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.1
+    X = np.clip(rng.normal(scale=0.4, size=(400, 8)) + 0.2 * y[:, None], -1, 1).astype(np.float32)
+    for recall in (0.0, 0.9):
+        plan = ForwardCascade(recall=recall).fit(X, y).plan_
+        last = list(walk(plan, lambda m, i: X[i, m], 400))[-1]
+        kept = y[last.active].sum() / y.sum()
+        assert kept >= recall
+        assert recall or kept < 0.9

@@ -54,3 +54,14 @@ if (drop) {
 }
 
 fillGrid(document.querySelector("[data-grid]"));
+
+// A part of the page that follows something long.
+const poll = document.querySelector("[data-poll][data-alive]");
+if (poll) {
+  const timer = setInterval(async () => {
+    const answer = await fetch(poll.dataset.poll, { headers: { "X-Part": "1" } });
+    if (!answer.ok) return;
+    poll.innerHTML = await answer.text();
+    if (!poll.textContent.includes("is running")) { clearInterval(timer); location.reload(); }
+  }, 1500);
+}

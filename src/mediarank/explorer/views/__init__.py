@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from mediarank.explorer.views import attributes, collection, item, media, quarantine, search
+from mediarank.explorer.views import attributes, collection, find, item, media, quarantine, search, versions
 
 ROUTERS: Final = (
     collection.router,
     item.router,
     media.router,
+    find.router,
     search.router,
     attributes.router,
+    versions.router,
     quarantine.router,
 )

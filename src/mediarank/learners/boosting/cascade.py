@@ -50,6 +50,13 @@ def survivors(scores: Doubles, active: Positions, count: int) -> tuple[Positions
     return active[current >= cut], float(threshold)
 
 
+def with_recall(scores: Doubles, active: Positions, relevant: Labels, recall: float, count: int) -> int:
+    """How many of `active` must be kept so that `recall` of all relevant examples are still in; at least `count`."""
+    ordered = np.sort(scores[active][relevant[active]])[::-1]
+    wanted = min(len(ordered), int(np.ceil(recall * relevant.sum())))
+    return count if wanted < 1 else max(count, int((scores[active] >= ordered[wanted - 1]).sum()))
+
+
 @dataclass
 class BoostedCascade:
     """RankBoost over a shrinking set of survivors (CA).
@@ -145,6 +152,8 @@ class ForwardCascade:
     examples are few. Every model is used once.
 
     stages, keep, floor : number of models, at most; see Schedule
+    recall : share of the relevant examples that each stage keeps, whatever the schedule says; 0 leaves it to the
+        schedule
     strength : C of the ridge logistic regression
     cost_weight : μ; the slope is divided by `1 + μ · price`, prices relative to their mean
     """
@@ -154,6 +163,7 @@ class ForwardCascade:
     floor: float = 0.1
     strength: float = 0.01
     cost_weight: float = 0.0
+    recall: float = 0.0
     plan_: Plan = field(init=False, repr=False)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, costs: Costs | None = None) -> ForwardCascade:
@@ -166,7 +176,8 @@ class ForwardCascade:
         active = all_examples
         left = np.ones(scores.shape[1], dtype=np.bool_)
         for t in range(min(self.stages, scores.shape[1])):
-            active, threshold = survivors(stack.f, active, schedule.count(t, len(scores)))
+            count = with_recall(stack.f, active, relevant, self.recall, schedule.count(t, len(scores)))
+            active, threshold = survivors(stack.f, active, count)
             if not _both_kinds(relevant[active]):
                 break
             value = _slopes(scores[active], relevant[active], stack.f[active]) / (1 + self.cost_weight * prices)

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlparse
 
 from mediarank import store
 from mediarank.ops.runs.tracking import prepare_database
+from mediarank.ops.services.access import redacted
 from mediarank.ops.services.environment import state_folder
 from mediarank.types import MediarankError
 
@@ -180,5 +181,6 @@ def _explained(uri: str) -> Iterator[None]:
         yield
     except MlflowException as error:
         raise MediarankError(
-            f"MLflow's registry {uri} can't be used: {error}\nWhat to do: check its address, or that its server runs."
+            redacted(f"MLflow's registry {uri} can't be used: {error}")
+            + "\nWhat to do: check its address, or that its server runs."
         ) from error

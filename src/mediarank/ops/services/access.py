@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 import secrets
 import stat
 from pathlib import Path
@@ -15,6 +16,8 @@ from typing import Final
 
 FILE: Final = "prefect.auth"
 USER: Final = "mediarank"
+_PASSWORD: Final = re.compile(r"(\w://[^\s/:@]*:)[^\s/]+(@)")
+"""In an address: what is between the user's name and the last @ before the path."""
 
 
 def access_file(root: Path) -> Path:
@@ -53,3 +56,12 @@ def prefect_access(root: Path) -> str:
 def authorization(access: str) -> dict[str, str]:
     """The header that a request to the server needs."""
     return {"Authorization": f"Basic {base64.b64encode(access.encode()).decode()}"}
+
+
+def redacted(text: str) -> str:
+    """A message in which no address shows its password.
+
+    >>> redacted("postgresql://me:secret@host/mlflow can't be used")
+    "postgresql://me:***@host/mlflow can't be used"
+    """
+    return _PASSWORD.sub(r"\1***\2", text)

@@ -27,7 +27,8 @@ from mediarank.seals import open_json
 from mediarank.types import DataError, MediarankError
 
 SETTINGS: Final = (LOCK, PLAN, PARAMS)
-RESTORED: Final = (*SETTINGS, "baseline", "data")
+BASELINE: Final = "baseline"
+RESTORED: Final = (*SETTINGS, BASELINE, "data")
 """What makes a version besides its code, as far as git has it: of `data` only what leaves the rest to DVC."""
 NOTE: Final = "rollback.json"
 SHOWN: Final = 3
@@ -121,6 +122,12 @@ def _refuse_changes(root: Path) -> None:
         raise RollbackRefused(
             f"There are changes that are not committed: {_some(sorted({line[3:] for line in changed}))}. Commit them "
             "(then they are a version to come back to) or undo them, and try again."
+        )
+    unknown = git(root, "ls-files", "--others", "--", BASELINE).splitlines()
+    if unknown:
+        raise RollbackRefused(
+            f"git does not have {_some(unknown)}, which a rollback may overwrite. Commit them or move them away, and "
+            "try again."
         )
     edited = _edited_outs(root)
     if edited:
