@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import errno
 import http.client
+import io
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,8 @@ def run_collect(path: Path, value: float) -> None:
             (source / f"class {k % 2}").mkdir(parents=True, exist_ok=True)
             pixels = np.full((8, 8, 3), int(value) * 10 + k, np.uint8)
             Image.fromarray(pixels).save(source / f"class {k % 2}/{k}.png")
-    collect.run(CollectionConfig("folder", str(source)), path)
+    with redirect_stderr(io.StringIO()):  # its notes about the folder, once per kill
+        collect.run(CollectionConfig("folder", str(source)), path)
 
 
 WRITERS: dict[str, tuple[Callable[[Path, float], None], Callable[[Path], Any]]] = {

@@ -117,7 +117,5 @@ def export(
 
 
 def _shown(cell: object) -> str:
-    """Text from data as a terminal may show it: no markup, no control characters."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(cell)))
+    """Text from data as a terminal may show it: without control characters. `console` reads no markup in it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(cell))
