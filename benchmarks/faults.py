@@ -46,7 +46,7 @@ from mediarank.types import FeatureMatrix, MediarankError
 
 ROOT = Path(__file__).resolve().parents[1]
 ZERO = ("io_lost", "io_silent", "flips_silent", "kill_other_bytes", "kill_leftovers", "mutant_crashes")
-ZERO += ("server_deaths", "cross_origin_changes")
+ZERO += ("probed_server_deaths", "cross_origin_changes")
 
 
 def write_features(path: Path, value: float) -> None:
@@ -298,7 +298,7 @@ def doors(folder: Path) -> dict[str, int]:
     finally:
         for record in records.values():
             processes.end(record)
-    return {"cross_origin_changes": changes, "server_deaths": deaths}
+    return {"cross_origin_changes": changes, "probed_server_deaths": deaths}
 
 
 def ask(port: int, method: str, path: str, headers: dict[str, str], body: Any = None) -> tuple[int, Any]:
