@@ -13,7 +13,6 @@ from mediarank import store
 from mediarank.labels import OF_QUARANTINED, OF_UNKNOWN
 from mediarank.types import DataError
 
-
 SUGGESTED: Final = 100
 """For this many rows the file that may be meant is looked for; comparing every name with every file takes long."""
 
