@@ -58,7 +58,9 @@ def duplicate_groups(
     picture : path of a working copy -> its pixels
     bits : how many bits of two hashes may differ
     """
-    images = frames[frames["kind"] == "image"].drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
+    kind = dict(zip(manifest.table["item_id"], manifest.table["kind"], strict=True))
+    images = frames[frames["item_id"].map(kind) == "image"]
+    images = images.drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
     hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"]]
     numbers = near_duplicate_groups(hashes, bits)
     columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))
