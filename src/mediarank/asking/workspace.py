@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pandas as pd
 
 from mediarank import store
+from mediarank.evaluation.calibration import Calibration
 from mediarank.labels import Labels
+from mediarank.systems.calibrate import calibration_in
 from mediarank.systems.model import Parts, RankingModel
 from mediarank.systems.registry import SYSTEMS, model_of
 from mediarank.types import DataError, FeatureMatrix, Manifest
@@ -106,6 +108,11 @@ class Workspace:
             parts = Parts(self.matrices, self.pools)
             self._models[system] = model_of(system).from_arrays(arrays, facts, parts)
         return self._models[system]
+
+    def calibration(self, system: str) -> Calibration | None:
+        """The probabilities of a system's served method, if it has them."""
+        path = self.data / "systems" / system / "model.npz"
+        return calibration_in(store.open_arrays(path)) if path.exists() else None
 
     def why_not(self, system: str) -> str | None:
         """Why a system can't be asked, if it can't."""

@@ -20,7 +20,10 @@ EXPLAINED = 3
 def search(
     image: Example,
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
-    explain: Annotated[bool, typer.Option("--explain", help="say which features and similarities decided")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="say in words why the first were found")] = False,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="with --explain, also print the parts of the scores")
+    ] = False,
     shortlist: Annotated[
         bool, typer.Option("--shortlist", help="look only where the nearest are likely; for very large collections")
     ] = False,
@@ -28,6 +31,8 @@ def search(
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("search.html"),
 ) -> None:
     """Show what looks like an image, and write a page of thumbnails."""
+    from mediarank import config
+    from mediarank.asking.explaining import in_words
     from mediarank.asking.search import hits_page, query_vectors
     from mediarank.asking.shortlists import open_shortlist
     from mediarank.ops.versions.lockfile import read_lock
@@ -58,13 +63,14 @@ def search(
         print(f"{rank:>4}  {hit.score:8.3f}  {DATA / 'raw/media' / hit.item}")
     print(f"By {live.method} of retrieval.")
     reasons = {hit.item: live.explain(vectors, hit.item) for hit in hits[:EXPLAINED]} if explain else {}
+    families = config.load().families if explain else {}
     for item, table in reasons.items():
-        print(f"\nWhy {item}")
-        for feature, similarity, value, _, contribution in table.head(6).itertuples(index=False):
+        print(f"\nWhy {item}: {in_words(table, families)}")
+        for feature, similarity, value, _, contribution in table.head(6 if numbers else 0).itertuples(index=False):
             print(f"  {contribution:+8.3f}  {feature}/{similarity}, {value:.1f} deviations above two items on average")
     thumbnail = thumbnails(space)
     picture = thumbnail(query.item) if query.item else _outside(query.path)
-    write_page(to, hits_page(image, picture, hits, thumbnail, reasons))
+    write_page(to, hits_page(image, picture, hits, thumbnail, reasons, families))
 
 
 def _outside(path: Path | None) -> bytes | None:

@@ -63,7 +63,8 @@ def fit_model(
         {method: found.ranker for method, found in fitted.items()},
         {method: found.rule for method, found in fitted.items()},
     )
-    validation = {method: found.chosen.scores.f1 for method, found in fitted.items()}
+    aim = "image_f1" if config.serve_for == "images" else "f1"
+    validation = {method: float(getattr(found.chosen.scores, aim)) for method, found in fitted.items()}
     facts = {
         "methods": list(fitted),
         "validation": validation,

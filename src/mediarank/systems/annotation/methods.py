@@ -116,9 +116,14 @@ def _held_out(
 
 def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
     """The mean of each figure over folds."""
-    means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent")}
+    means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent", "image_f1")}
     return KeywordScores(
-        means["precision"], means["recall"], means["f1"], round(means["n_plus"]), round(means["absent"])
+        means["precision"],
+        means["recall"],
+        means["f1"],
+        round(means["n_plus"]),
+        round(means["absent"]),
+        means["image_f1"],
     )
 
 
