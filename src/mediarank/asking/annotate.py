@@ -14,7 +14,7 @@ from mediarank.asking.workspace import Workspace
 def annotate(workspace: Workspace, asked: Sequence[Asked], count: int, method: str | None = None) -> pd.DataFrame:
     """query, rank, name, score: the best words of each item or file.
 
-    A labelled item of the collection is annotated by the others.
+    A labelled item of the collection is annotated from the other items.
     """
     scores = scores_of(workspace, "annotation", asked, method=method)
     return best(scores, workspace.model("annotation").names, [one.given for one in asked], count)

@@ -1,4 +1,4 @@
-"""Which items show a concept, and in which clips does an event happen, by the models that the stages wrote."""
+"""Which items show a concept, and in which clips an event happens, by the models that the stages wrote."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Find:
 class Finds:
     """What one method of a system found for a name, best first.
 
-    evaluations, possible : base models evaluated on items, and how many that would be without skipping any
+    evaluations, possible : base models evaluated on items, and how many there would be without skipping
     """
 
     name: str
@@ -44,7 +44,7 @@ class Finds:
 
     @property
     def work(self) -> str:
-        """How many evaluations were made of how many."""
+        """How many evaluations were made, of how many."""
         return f"{self.evaluations:,} of {self.possible:,} evaluations ({self.evaluations / max(self.possible, 1):.0%})"
 
 
@@ -59,7 +59,7 @@ def find(
     """The items of the collection that show the concept or event best.
 
     fresh : only those without a label of it
-    systems : to ask, in this order; the first that knows the name answers
+    systems : the systems to ask, in this order; the first that knows the name answers
     method : a fitted one; by default the served one
     """
     system, chosen = _who_knows(workspace, name, systems)
@@ -76,7 +76,7 @@ def find(
 
 
 def _who_knows(workspace: Workspace, name: str, systems: Sequence[str]) -> tuple[str, str]:
-    """The first system that knows the name, and the name as it writes it. A model is opened only if it must be."""
+    """The first system that knows the name, and the name as it writes it; models are opened only if necessary."""
     known: dict[str, str] = {}
     reasons = []
     for system in systems:
@@ -89,7 +89,7 @@ def _who_knows(workspace: Workspace, name: str, systems: Sequence[str]) -> tuple
         else:
             reasons.append(f"{system} can't be asked: {reason}")
     if not known:
-        raise DataError(f"Nothing can be found by name yet. {' '.join(reasons)}")
+        raise DataError(f"No system can find items by name yet. {' '.join(reasons)}")
     chosen = match_name(name, list(known), "concept or event")
     return known[chosen], chosen
 

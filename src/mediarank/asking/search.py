@@ -1,4 +1,4 @@
-"""Search by example: the vectors of what was named, and hits as a page of thumbnails."""
+"""Search by example: the query's vectors, and the hits as a page of thumbnails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mediarank.systems.retrieval.live import Hit
 from mediarank.types import DataError, Floats
 
 REASONS: Final = 6
-"""Rows of an explanation that a page shows."""
+"""Rows of an explanation shown on a page."""
 
 
 def query_vectors(workspace: Workspace, asked: Asked, types: Sequence[str]) -> tuple[Floats, ...]:
@@ -41,7 +41,10 @@ def hits_page(
     thumbnail: Thumbnail,
     reasons: Mapping[str, pd.DataFrame] | None = None,
 ) -> str:
-    """The hits as HTML, best first. reasons : item -> what `LiveRanker.explain` says of it"""
+    """The hits as HTML, best first.
+
+    reasons : item -> its explanation by `LiveRanker.explain`
+    """
     tiles = [
         Tile(thumbnail(hit.item), f"{hit.score:.3f}", rank, title=hit.item) for rank, hit in enumerate(hits, start=1)
     ]

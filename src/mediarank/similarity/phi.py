@@ -37,7 +37,11 @@ def phi(query: Floats, rows: Floats) -> Floats:
 
 
 def phi_over_types(queries: Sequence[Floats], collections: Sequence[Floats]) -> Floats:
-    """φ of one query over several feature types: (n, 4 × types). queries[k] : (d_k,); collections[k] : (n, d_k)"""
+    """φ of one query over several feature types: (n, 4 × types).
+
+    queries[k] : (d_k,)
+    collections[k] : (n, d_k)
+    """
     queries, count = _comparable(queries, collections)
     out = np.empty((count, _WIDTH * len(queries)), dtype=np.float32)
 
@@ -93,7 +97,7 @@ def _for_blocks(function: Callable[[int], None], count: int) -> None:
         return
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(function, starts):
-            pass  # drawing the results raises what a thread raised
+            pass  # reading the results raises what a thread raised
 
 
 # error_model="numpy" lets the division vectorise; fastmath without the nan and inf flags reorders sums only.

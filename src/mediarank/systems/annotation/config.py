@@ -18,7 +18,11 @@ from mediarank.types import ConfigError
 
 @dataclass(frozen=True)
 class Method:
-    """ranker : of the neighbours; rules : for scoring words, of which cross-validation chooses one"""
+    """How neighbours are ranked and words are scored.
+
+    ranker : of the neighbours
+    rules : for scoring words; cross-validation chooses one
+    """
 
     ranker: str
     rules: tuple[str, ...]
@@ -47,12 +51,14 @@ Count = Annotated[int, Field(ge=1)]
 
 @dataclass(frozen=True)
 class Config:
-    """features : the types that images are compared by
+    """Settings of `annotation`.
+
+    features : the types that images are compared by
     distances : feature type -> l1, l2, kl, chi2 or cosine; l1 by default
     methods : names in METHODS
-    serve : the method that answers by default; without it, the one that validated best
+    serve : the method that answers by default; without it, the one that is best on validation
     words : suggested per image; F1 with this number of words decides what is chosen
-    pairs : preferences drawn per training image; of several numbers cross-validation chooses; where there is only one,
+    pairs : preferences drawn per training image; cross-validation chooses among several numbers; if there is only one,
         the folds draw fold_pairs to save time
     regression_pairs : the same for the regressions
     ndcg_depth : k of NDCG@k, the positions in which order matters, chosen from these
@@ -87,7 +93,7 @@ class Config:
         unknown = [method for method in self.methods if method not in METHODS]
         if unknown or not self.methods:
             raise ConfigError(
-                f"systems.annotation.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(METHODS)}."
+                f"systems.annotation.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(METHODS)}."
             )
         if not self.features:
             raise ConfigError("systems.annotation.features: name at least one feature type.")
