@@ -169,7 +169,7 @@ def _decide(
         return Decision(system, candidate.number, champion.number, False, ("It is already the champion.",))
     registry.call(CHALLENGER, candidate)
     found = try_out(registry.folder(candidate), root / f"data/systems/{system}/scores/{candidate.method}", root)
-    why = [f"It loads and ranks {found['queries']} test queries in a fresh process."]
+    why = [f"It loads and ranks {found['queries']} test queries in a new process."]
     comparison: Comparison | None = None
     moved: tuple[Movement, ...] = ()
     against: list[str] = []
