@@ -74,10 +74,10 @@ class Labels:
     tables: Mapping[str, pd.DataFrame]
 
     def __post_init__(self) -> None:
-        strangers = set(self.tables) - set(LABEL_TABLES)
-        if strangers:
+        unknown = set(self.tables) - set(LABEL_TABLES)
+        if unknown:
             raise DataError(
-                f"Unknown label table(s) {', '.join(sorted(strangers))}; known are {', '.join(LABEL_TABLES)}."
+                f"Unknown label table(s) {', '.join(sorted(unknown))}; known are {', '.join(LABEL_TABLES)}."
             )
         full = {
             name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()

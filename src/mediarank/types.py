@@ -127,10 +127,10 @@ class Manifest:
         if not self.table["item_id"].is_monotonic_increasing:
             raise DataError("The manifest must be sorted by item_id.")
         for column, allowed in (("kind", KINDS), ("status", (OK, QUARANTINED))):
-            strangers = set(self.table[column]) - set(allowed)
-            if strangers:
+            unknown = set(self.table[column]) - set(allowed)
+            if unknown:
                 raise DataError(
-                    f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, strangers))}."
+                    f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, unknown))}."
                 )
         silent = self.table[(self.table["status"] == QUARANTINED) & (self.table["reason"] == "")]
         if len(silent):
@@ -158,9 +158,9 @@ class Roles:
     def __post_init__(self) -> None:
         require_columns(self.table, ("item_id", "group_id", "role", "fold"), "the splits")
         require_unique(self.table["item_id"], "item ids of the splits")
-        strangers = set(self.table["role"]) - set(ROLES)
-        if strangers:
-            raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, strangers))}.")
+        unknown = set(self.table["role"]) - set(ROLES)
+        if unknown:
+            raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, unknown))}.")
         for column in ("role", "fold"):
             straddling = self.table.groupby("group_id")[column].nunique()
             straddling = straddling[straddling > 1]

@@ -90,9 +90,9 @@ def fuse(
     classifiers = [str(c) for c in source.columns if c not in NOT_SCORES]
     for table, what in ((target, "unseen clips"), (clips, "clips to fuse"), (held_out, "out-of-fold scores")):
         require_columns(table, classifiers, f"the table of {what}")
-        strangers = [str(c) for c in table.columns if c not in (*NOT_SCORES, *classifiers)]
-        if strangers:
-            raise DataError(f"The table of {what} has {', '.join(strangers)}, which the training clips' table lacks.")
+        unknown = [str(c) for c in table.columns if c not in (*NOT_SCORES, *classifiers)]
+        if unknown:
+            raise DataError(f"The table of {what} has {', '.join(unknown)}, which the training clips' table lacks.")
     scores, weights = [], []
     for event, asked in clips.groupby(EVENT, sort=True):
         learned, seen, again = (table[table[EVENT] == event] for table in (source, target, held_out))

@@ -48,7 +48,7 @@ SETTINGS: Final[Any] = {  # matplotlib types the keys as one long literal
     "svg.hashsalt": "mediarank",
     "svg.fonttype": "none",
     "text.parse_math": False,  # a label may hold a dollar sign
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so text is measured alike everywhere
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so text has the same size everywhere
     "font.size": 10,
     "text.color": INK,
     "axes.edgecolor": GRID,

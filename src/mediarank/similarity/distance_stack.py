@@ -1,7 +1,7 @@
 """Distances of some items to a collection by several feature types at once, and their scaling.
 
 `stack_distances` computes them type by type into one array. `spreads` gives the divisor of each type, so that all types
-count alike when they are added: the deviation of its distances. A constant feature type has no influence.
+have equal weight when they are added: the deviation of its distances. A constant feature type has no influence.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def draw_preferences(
     """`pairs` pairs for each query image, of all pairs whose consistencies with it differ.
 
     labels : (n, words) 0/1; queries : which images to ask with, by default all of them
-    by_weight : draw pairs in proportion to their weight and let all count alike, instead of drawing them uniformly
+    by_weight : draw pairs in proportion to their weight and give all equal weight, instead of drawing them uniformly
     A query that shares no word with any other image has nothing to prefer and is skipped.
     """
     n = len(labels)

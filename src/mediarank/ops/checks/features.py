@@ -128,12 +128,12 @@ def _coverage(
     rows = []
     for name in sorted({*summaries, *ids, *expected}):
         has, should = set(ids.get(name, ())), set(expected.get(name, ()))
-        missing, strangers = sorted(should - has), sorted(has - should)
+        missing, extra = sorted(should - has), sorted(has - should)
         table = summaries.get(name)
         dimensions = 0 if table is None else len(table)
         constant = 0 if table is None else int(table["constant"].astype(bool).sum())
         share = constant / dimensions if dimensions else 0.0
-        rows.append((name, len(has), len(missing), ", ".join(missing[:3]), len(strangers), dimensions, share))
+        rows.append((name, len(has), len(missing), ", ".join(missing[:3]), len(extra), dimensions, share))
     columns = ["feature", "rows", "missing_rows", "such_as", "unknown_rows", "dimensions", "constant_share"]
     return Suite(
         "features",
