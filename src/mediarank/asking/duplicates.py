@@ -21,12 +21,16 @@ from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.types import Manifest
 
 FLAT_BITS: Final = 1
-"""A hash with this many bits or fewer is of a picture without structure, which looks like any other such picture."""
+"""A hash with this many bits set or fewer means a picture without structure, which would match any other such one."""
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture of a group. sharpness : variance of the Laplacian of the working copy; pixels : of the original"""
+    """One picture of a group.
+
+    sharpness : variance of the Laplacian of the working copy
+    pixels : of the original
+    """
 
     item: str
     width: int

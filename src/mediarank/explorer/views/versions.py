@@ -72,7 +72,7 @@ def ask(request: Request, version: str) -> Response:
 
 @router.post("/versions/back")
 async def back(request: Request) -> Response:
-    """Restore a version; what is there now stays in git and can be restored likewise."""
+    """Restore a version; the current version stays in git and can be restored the same way."""
     from mediarank.ops.versions.rollback import rollback
 
     fields = await checked_form(request)
