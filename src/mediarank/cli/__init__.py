@@ -18,6 +18,7 @@ from mediarank.cli import (  # noqa: F401 - their commands
     finding,
     init,
     label,
+    learn,
     operations,
     overview,
     retrieval,
