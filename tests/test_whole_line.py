@@ -144,7 +144,7 @@ def test_a_packed_model_ranks_as_its_stage_did(project: Path, tmp_path: Path, na
     columns = [packed.model.names.index(candidate) for candidate in recorded.names]
     asked = recorded.ids.tolist()
     found = packed.rank_items(asked)[:, columns]
-    assert difference(np.asarray(recorded.values), found) <= TOLERANCE
+    assert difference(np.asarray(recorded.values), found, packed.model.orders) <= TOLERANCE
     # A file from outside is described as the pipeline describes it, clips with all their frames and their sound.
     item = str(asked[0])
     outside, inside = packed.rank_file(project / "data/raw/media" / item), packed.rank_items([item])

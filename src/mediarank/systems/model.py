@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # slow to import, and most models do without
     from mediarank.base_models.pool import SVMPool
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+Orders = Literal["items", "names"]
 Described = Mapping[str, FeatureMatrix]
 """Feature type -> the vectors of the items that are asked about; one row per item, or per frame of a clip."""
 
@@ -71,9 +72,11 @@ class RankingModel(ABC):
     validation : method -> the figure that decides which is served, higher is better; never from test items
     served : the method that answers where none is named (see `choose_served`)
     names : what items are scored for: concepts, events, words, attributes, or the items of the collection
+    orders : what a ranking puts in order: the items of one name, or the names of one item
     needs : what it looks at
     """
 
+    orders: ClassVar[Orders] = "items"
     methods: tuple[str, ...]
     validation: Mapping[str, float]
     served: str

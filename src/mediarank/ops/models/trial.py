@@ -21,6 +21,7 @@ import pandas as pd
 
 from mediarank import store
 from mediarank.ops.services.environment import child_environment
+from mediarank.systems.model import Orders
 from mediarank.types import MediarankError
 
 TOLERANCE: Final = 1e-3
@@ -57,23 +58,26 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
     loaded = load_model(str(model))
     seconds = time.perf_counter() - began
     asked, names = recorded.ids.tolist(), list(recorded.names)
-    everything = loaded.unwrap_python_model().packed.model.names
-    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(everything)})
+    model = loaded.unwrap_python_model().packed.model
+    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(model.names)})
     found = answers.pivot(index="query", columns="name", values="score").loc[asked, names].to_numpy()
-    worst = difference(np.asarray(recorded.values), found)
+    worst = difference(np.asarray(recorded.values), found, model.orders)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
 
-def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
+def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any], orders: Orders = "names") -> float:
     """How far two sets of scores (items × names) are from ranking alike; 0 if they are the same.
 
-    The largest difference in standard deviations; or the largest share of pairs that are in another order, among the
-    names of one item or among the items of one name, as stages may record places in place of scores: the least counts.
+    The largest difference in standard deviations, or the largest share of pairs that are in another order, whichever
+    is less: a stage may record places instead of scores.
+
+    orders : whether the names of one item are put in order, or the items of one name
     """
     apart = float(np.abs(found - recorded).max()) / (float(np.std(recorded)) or 1.0)
     if apart <= TOLERANCE:
         return apart
-    return min(apart, max(map(_turned, recorded, found)), max(map(_turned, recorded.T, found.T)))
+    rows = (recorded, found) if orders == "names" else (recorded.T, found.T)
+    return min(apart, max(map(_turned, *rows)))
 
 
 def _turned(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:

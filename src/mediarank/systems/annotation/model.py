@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.similarity.distance_stack import stack_distances
-from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
+from mediarank.systems.model import Arrays, Described, Needs, Orders, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power", "penalty")
@@ -32,6 +32,8 @@ class Model(RankingModel):
     images), `words`, and `settings` (method -> its ranker, its rule and their numbers)
     arrays : the keywords of the labelled images, and "<method>.<array>"
     """
+
+    orders: ClassVar[Orders] = "names"
 
     def __init__(
         self, arrays: Mapping[str, Any], facts: Mapping[str, Any], matrices: Mapping[str, FeatureMatrix]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mediarank.learners.pairwise.phi_rankers import Ranker, ranker_arrays, restored
 from mediarank.similarity.phi import phi_over_types
 from mediarank.similarity.scaling import PhiScaler
-from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
+from mediarank.systems.model import Arrays, Described, Needs, Orders, Parts, RankingModel
 from mediarank.systems.retrieval.collection import Collection, phi_names
 from mediarank.types import DataError, Doubles, Floats, shared_items
 
@@ -29,6 +29,7 @@ class Model(RankingModel):
     warning : why nothing was learned, if so
     """
 
+    orders: ClassVar[Orders] = "names"
     features: tuple[str, ...]
     names: tuple[str, ...]
     rows: tuple[Floats, ...]
