@@ -1,12 +1,14 @@
 # Two targets: `pipeline` runs the stages once, `serve` is the Prefect runner that waits for scheduled runs.
 # Every RUN step is a script in docker/, so that it can be rehearsed without a container engine (tests/test_container.py).
 # The layers, from what rarely changes to what often does: system, packages, user, project.
-FROM python:3.11-slim AS packages
+# By digest in an installation: docker/secrets.sh.
+ARG PYTHON_IMAGE=python:3.11-slim
+FROM ${PYTHON_IMAGE} AS packages
 COPY docker/python-packages.sh /build/docker/
 COPY requirements.lock /build/
 RUN /build/docker/python-packages.sh /opt/mediarank
 
-FROM python:3.11-slim AS base
+FROM ${PYTHON_IMAGE} AS base
 COPY docker/system-packages.sh docker/user.sh /build/docker/
 RUN /build/docker/system-packages.sh
 RUN /build/docker/user.sh

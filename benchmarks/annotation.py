@@ -56,6 +56,7 @@ def main() -> None:
         "--pairs", type=int, nargs="+", default=[500], help="a training image; of several, one is chosen"
     )
     parser.add_argument("--rounds", type=int, nargs="+", default=[400], help="of RankBoost; of several, one is chosen")
+    parser.add_argument("--depths", type=int, nargs="+", default=[50], help="of NDCG; of several, one is chosen")
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--speed-pairs", type=int, default=2_000_000, help="of the speed part")
     options = parser.parse_args()
@@ -73,6 +74,7 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
             tuple(options.methods),
             pairs=tuple(options.pairs),
             rounds=tuple(options.rounds),
+            ndcg_depth=tuple(options.depths),
             seed=options.seed,
         )
         split = Split(describe(options.data, options.cache, SETS[name]), config.features)

@@ -1,6 +1,6 @@
-"""A flow run in a terminal: a line when a stage begins and ends, then a table of what became of each.
+"""A flow run in a terminal: one line when a stage begins and ends, then a table of their final states.
 
-Only for scripts that run a flow themselves; a scheduled run is looked at in the Prefect UI.
+Only for scripts that run a flow themselves; a scheduled run is shown in the Prefect UI.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ COLOURS = {"Cached": "blue", "Completed": "green", "Failed": "red", "Crashed": "
 
 
 def run_once(flow: Callable[..., Any]) -> int:
-    """Run the flow, print its stages and their states; the exit code: 0 if all went well, 1 if not."""
+    """Run the flow and print its stages and their states; returns the exit code, 0 if all is up to date, else 1."""
     console = Console(stderr=True, highlight=False)
     log, progress = logging.getLogger("prefect.flow_runs"), _Progress(console)
     log.addHandler(progress)
-    # Prefect hands SIGTERM back to whoever had it before, which would end us on the spot: leave in order instead.
+    # Prefect restores the earlier handler of SIGTERM, which would end the process at once: exit in order instead.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
         # Heartbeats tell a server that a remote run is alive; here they would only delay the end by up to a second.

@@ -1,6 +1,6 @@
-"""New files, ranked at once: the stages up to `frames`, then the champions; nothing is fitted.
+"""Rank new files at once: run the stages up to `frames`, then ask the champions; nothing is fitted.
 
-The next full run takes the files in for good.
+The next full run adds the files to the collection's results.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAST = "frames"
 
 @flow(name="ingest", timeout_seconds=LONGEST)
 def ingest(workspace: str = str(ROOT), stage_hours: float = 6.0) -> State[dict[str, str]]:
-    """Take in new files as far as their working copies, and rank them with the champions.
+    """Make working copies of new files, and rank them with the champions.
 
     workspace : the project's folder
     stage_hours : how long a stage may take before it is ended

@@ -1,8 +1,8 @@
-"""The pipeline as a Prefect flow: a task run a stage, in parallel where `dvc.yaml` allows.
+"""The pipeline as a Prefect flow: one task run per stage, in parallel where `dvc.yaml` allows.
 
-Nothing is decided here. DVC says which stages there are, what each waits for and what is out of date (through
+Nothing is decided here. DVC knows the stages, what each waits for and what is out of date (through
 `mediarank.ops.runs.workspace_run`); Prefect shows it, tries again after passing faults and keeps the logs. `python
-flows/pipeline.py` runs the flow once, on the server of `make up` if there is one; `flows/deployments.py` serves it on a
+flows/pipeline.py` runs the flow once, on the server of `make up` if that runs; `flows/deployments.py` serves it on a
 schedule.
 """
 

@@ -1,4 +1,4 @@
-"""Make the version in the workspace the champion, if it is not worse; asked for by a person, so drift only warns."""
+"""Make the version in the workspace the champion, if it is not worse. A person asks for this, so drift only warns."""
 
 from __future__ import annotations
 

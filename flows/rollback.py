@@ -1,4 +1,4 @@
-"""Back to an earlier version of the data, from the Prefect UI."""
+"""Return to an earlier version of the data, from the Prefect UI."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the flows share: one piece of work as a task run, the verdict on all of them, and the news of it as events.
+"""What the flows share: one piece of work as a task run, the final state of all of them, and events about it.
 
-Automations in the Prefect UI can send an event on, by mail or to a chat; `docs/operations.md` lists them.
+Automations in the Prefect UI can forward an event by mail or to a chat; `docs/operations.md` lists them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mediarank.ops.runs.stage_processes import RunStopped
 from mediarank.ops.runs.workspace_run import Done, PassingFault, StageFailed
 
 LONGEST = 24 * 3600
-"""Seconds that a run may take: one that hangs must not keep the next night's from starting."""
+"""Seconds that a run may take: one that hangs must not keep the next scheduled run from starting."""
 
 
 def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
@@ -34,10 +34,10 @@ def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
     retries=3,
     retry_delay_seconds=[1, 2, 4],
     retry_condition_fn=_passing,
-    cache_policy=NO_CACHE,  # DVC knows better what can be left undone
+    cache_policy=NO_CACHE,  # DVC decides what is up to date
 )
 def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None]:
-    """Bring one stage up to date, or run a command; a failed one's own words are the state's message."""
+    """Bring one stage up to date, or run a command; if it fails, what it printed last is the state's message."""
     try:
         done = work(get_run_logger().info)
     except StageFailed as failure:
@@ -48,7 +48,7 @@ def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None
 
 
 def verdict(root: Path, what: str, states: Mapping[str, State[Any]]) -> State[dict[str, str]]:
-    """The run's final state, told as `mediarank.<what>.finished` or `.failed`."""
+    """The run's final state, which is also emitted as the event `mediarank.<what>.finished` or `.failed`."""
     names = {name: state.name or state.type.value for name, state in states.items()}
     failed = [name for name, state in states.items() if state.is_failed() or state.is_crashed()]
     if failed:
@@ -63,7 +63,7 @@ def verdict(root: Path, what: str, states: Mapping[str, State[Any]]) -> State[di
 
 
 def tell_decisions(root: Path) -> None:
-    """`mediarank.model.promoted` or `.kept` for each system, and `mediarank.drift` where something moved too far."""
+    """Emit `mediarank.model.promoted` or `.kept` per system, and `mediarank.drift` where the data moved too far."""
     for decision in decisions(root):
         tell(root, "model.promoted" if decision["promoted"] else "model.kept", **decision)
         moved = [movement for movement in decision["moved"] if movement["too_far"]]

@@ -6,12 +6,22 @@ files that take longest begin first, so that several workers end together.
 
 from __future__ import annotations
 
+import logging
+import os
 from collections.abc import Iterator
 
 import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
 import dvc  # noqa: F401 - importing it sets the level of asyncio's logger: the same
 import pytest
 from process_state import ProcessState
+
+# What `import_mlflow` sets for the whole process the first time that MLflow is used, in whichever test that is.
+os.environ.update(
+    MLFLOW_DISABLE_TELEMETRY="true",
+    MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT="true",
+    MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR="false",
+)
+logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
 
 LONGEST = ("test_whole_line.py", "test_script.py", "test_pipeline_flow.py")
 

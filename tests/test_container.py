@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fnmatch
 import http.server
+import json
 import os
 import re
 import shlex
@@ -93,12 +95,9 @@ def test_environment_and_project_are_installed_compiled(tmp_path: Path) -> None:
         source = ROOT / name
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
         shutil.copytree(source, project / name, ignore=ignored) if source.is_dir() else shutil.copy(source, project)
-    short = [
-        line
-        for line in (ROOT / "requirements.lock").read_text().splitlines()
-        if re.match(r"(setuptools|tzlocal|uv)==", line)
-    ]
-    assert len(short) == 3
+    entries = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text().strip())
+    short = [entry for entry in entries if re.match(r"(setuptools|tzlocal)==", entry)]
+    assert len(short) == 2
     (project / "requirements.lock").write_text("\n".join(short) + "\n")
     target = tmp_path / "environment"
     for script in ("python-packages.sh", "project.sh"):
@@ -112,6 +111,11 @@ def test_environment_and_project_are_installed_compiled(tmp_path: Path) -> None:
     assert list((project / "flows/__pycache__").glob("pipeline.*.pyc"))
     assert (project / ".git").is_dir(), "DVC finds its project by it"
     assert not (tmp_path / ".cache").exists(), "no layer holds a cache"
+    # What is not as the lock says is not installed.
+    (project / "requirements.lock").write_text(re.sub(r"sha256:[0-9a-f]{8}", "sha256:00000000", "\n".join(short)))
+    done = clean(tmp_path, str(project / "docker/python-packages.sh"), str(tmp_path / "other"))
+    assert done.returncode != 0
+    assert "HASHES" in done.stderr.upper()
 
 
 def test_health_checks(tmp_path: Path) -> None:
@@ -133,6 +137,120 @@ def test_health_checks(tmp_path: Path) -> None:
         assert subprocess.run([*check, f"{address}/no"], capture_output=True, check=False).returncode == 1
         server.shutdown()
     assert subprocess.run([*check, f"{address}/api/health"], capture_output=True, check=False).returncode == 1
+
+
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_every_package_is_locked_by_hash_and_no_index_is_named(name: str) -> None:
+    text = (ROOT / name).read_text()
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert len(entries) > 200
+    assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+    assert not re.findall(r"\w+://|--index|--find-links", text)
+
+
+def test_the_image_has_no_tools_of_development() -> None:
+    run, dev = ({line.split("==")[0] for line in (ROOT / n).read_text().splitlines() if "==" in line} for n in LOCKS)
+    assert run < dev
+    assert not run & {"pytest", "moto", "mypy", "ruff", "playwright", "hypothesis", "uv"}
+
+
+def test_both_ways_of_installing_require_hashes() -> None:
+    for file in ("Makefile", "docker/python-packages.sh"):
+        installs = [line for line in (ROOT / file).read_text().splitlines() if "install" in line and "-r " in line]
+        assert installs, file
+        assert all("--require-hashes" in line for line in installs), file
+
+
+def test_the_bill_of_materials_lists_every_package(tmp_path: Path) -> None:
+    script = [sys.executable, str(ROOT / ".ci/supply_chain.py"), "bom", str(ROOT / "requirements.lock")]
+    for name in ("one.json", "two.json"):
+        subprocess.run([*script, str(tmp_path / name)], check=True, capture_output=True)
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+    bill = json.loads((tmp_path / "one.json").read_text())
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+    named = {part["name"] for part in bill["components"]}
+    locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
+    assert named == {name.split("[")[0] for name in locked}
+    assert all(part["hashes"] for part in bill["components"])
+
+
+@pytest.mark.parametrize("name", [".env", ".env.local", "key.pem", ".dvc/config.local"])
+def test_secrets_reach_neither_git_nor_the_image(name: str, tmp_path: Path) -> None:
+    ignored = subprocess.run(["git", "check-ignore", "--no-index", "--quiet", name], cwd=ROOT, check=False)
+    assert ignored.returncode == 0, f"git takes {name}"
+    patterns = [line.strip() for line in (ROOT / ".dockerignore").read_text().splitlines()]
+    assert any(fnmatch.fnmatch(name, pattern.removeprefix("**/")) for pattern in patterns if pattern), name
+
+
+def test_the_image_gets_no_history_and_no_tests() -> None:
+    assert {".git", "tests", ".venv", ".mediarank", "data"} <= set((ROOT / ".dockerignore").read_text().split())
+
+
+def test_compose_has_no_default_password_no_moving_image_and_least_privilege() -> None:
+    text = (ROOT / "compose.yaml").read_text()
+    assert ":-" not in text, "no variable has a default"
+    for name, service in COMPOSE["services"].items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"], name
+        image = service["image"]
+        assert image == "mediarank-serve" or re.fullmatch(r"\$\{\w+_IMAGE:\?.*\}", image), name
+    assert "-s3.config=" in COMPOSE["services"]["storage"]["command"], "or the storage asks for no password"
+    assert "STORAGE_PASSWORD" in COMPOSE["configs"]["identities"]["content"]
+    assert "PREFECT_SERVER_API_AUTH_STRING" in COMPOSE["services"]["prefect"]["environment"]
+    mounted = [v.split(":")[1] for v in COMPOSE["services"]["runner"]["volumes"]]
+    assert "/home/mediarank/project" not in mounted, "a volume there would hide the code of a new image"
+
+
+def test_secrets_are_made_once_and_for_their_owner_alone(tmp_path: Path) -> None:
+    fake = tmp_path / "bin"
+    fake.mkdir()
+    (fake / "docker").write_text('#!/bin/sh\n[ "$1" = pull ] || echo "image@sha256:$(printf %064d 7)"\n')
+    (fake / "docker").chmod(0o755)
+    script, file = str(ROOT / "docker/secrets.sh"), tmp_path / ".env"
+    for _ in range(2):
+        done = clean(tmp_path, script, str(file), path=f"{fake}:/usr/bin:/bin")
+        assert done.returncode == 0, done.stderr
+        made = dict(line.split("=", 1) for line in file.read_text().splitlines())
+    assert file.stat().st_mode & 0o777 == 0o600
+    wanted = set(re.findall(r"\$\{(\w+)", (ROOT / "compose.yaml").read_text()))
+    assert set(made) == wanted, "all that compose.yaml requires, and nothing else"
+    assert len({made[name] for name in wanted if name.endswith("PASSWORD")}) == 3
+    assert all(len(made[name]) == 48 for name in wanted if name.endswith("PASSWORD"))
+    assert all("@sha256:" in made[name] for name in wanted if name.endswith("IMAGE"))
+
+
+def test_a_new_image_brings_its_code_and_leaves_the_workspace(tmp_path: Path) -> None:
+    code, work, fake = tmp_path / "code", tmp_path / "work", tmp_path / "bin"
+    for name in ("src", "flows", "docker", "bin", "baseline"):
+        (code / name).mkdir(parents=True)
+        (code / name / "file").write_text("old")
+    for name in ("pyproject.toml", "prefect.yaml", "README.md", "params.yaml", "dvc.yaml"):
+        (code / name).write_text("old")
+    fake.mkdir()
+    (fake / "mediarank").write_text("#!/bin/sh\n")
+    (fake / "mediarank").chmod(0o755)
+
+    def start() -> None:
+        script = str(ROOT / "docker/workspace.sh")
+        done = clean(tmp_path, script, str(code), str(work), "touch", "ran", path=f"{fake}:/usr/bin:/bin")
+        assert done.returncode == 0, done.stderr
+
+    start()
+    assert (work / "ran").exists()
+    (work / "params.yaml").write_text("mine")
+    (work / "dvc.lock").write_text("mine")
+    (work / "src/file").write_text("changed")
+    for path in (code / "src/file", code / "params.yaml"):
+        path.write_text("new")
+    (code / "src/more").write_text("new")
+    (code / "flows/file").unlink()
+    start()
+    assert (work / "src/file").read_text() == (work / "src/more").read_text() == "new"
+    assert not (work / "flows/file").exists()
+    assert (work / "params.yaml").read_text() == (work / "dvc.lock").read_text() == "mine"
 
 
 def test_compose_publishes_on_loopback_only_and_waits_for_health() -> None:

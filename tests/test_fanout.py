@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from mediarank import fanout
 from mediarank.fanout import fan_out, fan_out_iter, jobs
@@ -70,3 +79,72 @@ def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, a
 def test_one_item_is_no_news(capsys: pytest.CaptureFixture[str]) -> None:
     assert fan_out(square, [3], "squares") == [9]
     assert capsys.readouterr().err == ""
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """A key, and a certificate that is its own authority, as the variables name them."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "cluster")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    folder.mkdir()
+    (folder / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
+    (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    cert = str(folder / "cert.pem")
+    return dict(zip(fanout.TLS.values(), (cert, cert, str(folder / "key.pem")), strict=True))
+
+
+@pytest.fixture
+def _dask_logs() -> Iterator[None]:
+    """A scheduler and a worker in this process leave handlers behind."""
+    loggers = [logging.getLogger(f"distributed.{name}") for name in ("worker", "scheduler")]
+    before = [list(logger.handlers) for logger in loggers]
+    yield
+    for logger, handlers in zip(loggers, before, strict=True):
+        logger.handlers[:] = handlers
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_dask_logs")
+def test_a_cluster_over_tls_takes_those_with_a_certificate_and_nobody_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import LocalCluster
+    from distributed.security import Security
+
+    own, other = certificates(tmp_path / "own"), certificates(tmp_path / "other")
+    files = {name: own[variable] for name, variable in fanout.TLS.items()}
+    kinds = [f"tls_{kind}_{part}" for kind in ("scheduler", "worker") for part in ("cert", "key")]
+    security = Security(
+        require_encryption=True, **files, **{kind: files[f"tls_client_{kind.rsplit('_', 1)[1]}"] for kind in kinds}
+    )
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, security=security, dashboard_address=None, protocol="tls://"
+    ) as cluster:
+        assert cluster.scheduler_address.startswith("tls://")
+        monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.scheduler_address)
+        monkeypatch.setattr(fanout, "PATIENCE", 5.0)
+        for variable, file in own.items():
+            monkeypatch.setenv(variable, file)
+        assert fan_out(square, range(20), "squares") == [n * n for n in range(20)]
+        for variable, file in other.items():
+            monkeypatch.setenv(variable, file)
+        with pytest.raises(ConfigError, match="no Dask scheduler answers"):
+            fan_out(square, range(20), "squares")
+        monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.scheduler_address.replace("tls://", "tcp://"))
+        with pytest.raises(ConfigError, match="no Dask scheduler answers"):
+            fan_out(square, range(20), "squares")
+
+
+def test_tls_without_certificates_says_which_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_CLUSTER", "tls://127.0.0.1:1")
+    for variable in fanout.TLS.values():
+        monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ConfigError, match="MEDIARANK_CLUSTER_CA, MEDIARANK_CLUSTER_CERT, MEDIARANK_CLUSTER_KEY"):
+        fan_out(square, range(3), "squares")

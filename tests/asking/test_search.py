@@ -14,8 +14,7 @@ from mediarank.asking.items import Asked
 from mediarank.asking.search import hits_page, query_vectors
 from mediarank.asking.workspace import Workspace
 from mediarank.cli import app
-from mediarank.systems.retrieval.live import Feedback
-from mediarank.teaching.feedback import open_live
+from mediarank.teaching.feedback import Event, open_teacher
 from mediarank.types import DataError
 
 ITEM, OTHER = "images/sea_002.png", "images/fire_000.png"
@@ -25,15 +24,19 @@ def ask(*words: str) -> str:
     return CliRunner().invoke(app, words, catch_exceptions=False).stdout
 
 
-def test_feedback_outlives_the_session_and_the_next_search_uses_it(space: Workspace, tmp_path: Path) -> None:
-    live, kept, gone = open_live(space, tmp_path / "feedback")
-    before = live.ranking_weights
-    found = [hit.item for hit in live.search(live.vectors(ITEM), 60, ITEM)]
-    kept.record(live, Feedback(ITEM, (found[40],), (found[0],)))
-    again, _, _ = open_live(space, tmp_path / "feedback")
-    assert gone == 0
-    assert not np.array_equal(before, again.ranking_weights)
-    assert np.array_equal(live.ranking_weights, again.ranking_weights)
+def test_feedback_outlives_the_session_and_the_next_search_uses_it(
+    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")
+    teacher, log, _ = open_teacher(space, tmp_path / "feedback")
+    vectors = teacher.live.vectors(ITEM)
+    found = [hit.item for hit in teacher.search(ITEM, vectors, 60)]
+    log.record(Event(ITEM, (found[40],), (found[0],)))
+    again, _, damaged = open_teacher(space, tmp_path / "feedback")
+    after = [hit.item for hit in again.search(ITEM, vectors, 60)]
+    assert damaged == ()
+    assert after[0] == found[40]
+    assert found[0] not in after[:40]
 
 
 def test_a_copy_from_outside_is_searched_with_the_same_vectors(space: Workspace, tmp_path: Path) -> None:
@@ -53,7 +56,7 @@ def test_a_sound_can_not_be_searched_with_pictures_types(space: Workspace, tmp_p
 
 
 def test_the_page_shows_hits_ids_and_reasons(space: Workspace, tmp_path: Path) -> None:
-    live, _, _ = open_live(space, tmp_path / "feedback", "uni_con")
+    live = open_teacher(space, tmp_path / "feedback", method="uni_con")[0].live
     vectors = live.vectors(ITEM)
     hits = live.search(vectors, 3, leave_out=ITEM)
     reasons = {hits[0].item: live.explain(vectors, hits[0].item)}

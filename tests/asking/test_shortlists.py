@@ -6,13 +6,13 @@ from pathlib import Path
 
 from mediarank.asking.shortlists import open_shortlist
 from mediarank.asking.workspace import Workspace
-from mediarank.teaching.feedback import open_live
+from mediarank.teaching.feedback import open_teacher
 
 ITEM = "images/sea_002.png"
 
 
 def test_it_is_built_once_per_version(space: Workspace, tmp_path: Path) -> None:
-    live, _, _ = open_live(space, tmp_path / "feedback")
+    live = open_teacher(space, tmp_path / "feedback")[0].live
     said: list[str] = []
     folder = tmp_path / "shortlist"
     first = open_shortlist(live, {"lab": "1", "hue": "2"}, folder, said.append)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sklearn  # noqa: F401  # sets two environment variables when it is first imported
 from PIL import Image
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

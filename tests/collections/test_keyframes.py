@@ -80,7 +80,7 @@ def test_what_is_not_there_ends_in_quarantine(source: Path) -> None:
     listing = keyframes.read(write(source, {"concepts/boat.txt": "shot2_1 1\nshot9_9 1\nshot1_2 1\n"}))
     why = "is about an item that is not in the collection"
     assert refused(listing) == {FRAMES[3]: why, "shot9_9": why}
-    assert listing.notes == ("1 pictures are no key frame in shots.csv and are left out",)
+    assert listing.notes == ("1 pictures are not key frames in shots.csv and are left out",)
 
 
 @pytest.mark.parametrize(

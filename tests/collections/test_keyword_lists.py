@@ -76,11 +76,11 @@ def test_a_picture_that_is_not_there_and_one_in_no_list(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ('{"images": []}', "holds no list of samples"),
         ('[{"image_name": "a.jpg"}]', "sample 0: image_name and image_labels are expected"),
         ('[{"image_name": "a.jpg", "image_labels": [["sky"]]}]', "sample 0: image_labels must be a list of words"),
-        ('[{"image_name": "a.jpg", "image_labels": [7]}]', "speaks of label 7, but the vocabulary has 0 words"),
+        ('[{"image_name": "a.jpg", "image_labels": [7]}]', "mentions label 7, but the vocabulary has 0 words"),
         (
             '[{"image_name": "x.jpg", "image_labels": ["sky"]}]',
             "none of the pictures that its lists name, such as x.jpg",

@@ -83,9 +83,9 @@ def test_pairs_of_a_picture_that_is_not_there_end_in_quarantine(source: Path) ->
 @pytest.mark.parametrize(
     ("rows_", "message"),
     [
-        ([[1, 4, 1, 1]], "speaks of image 4, but image-path.mat lists 3"),
-        ([[0, 1, 1, 1]], "speaks of image 0"),
-        ([[1, 2, 5, 1]], "speaks of attribute 5"),
+        ([[1, 4, 1, 1]], "mentions image 4, but image-path.mat lists 3"),
+        ([[0, 1, 1, 1]], "mentions image 0"),
+        ([[1, 2, 5, 1]], "mentions attribute 5"),
         ([[1, 2, 1, 4]], "holds the judgment 4"),
         ([[1, 2, 1]], "rows of 3 values"),
         ([[1, np.nan, 1, 1]], "row without a number"),

@@ -102,8 +102,13 @@ def test_a_fault_of_the_machine_stops_everything_and_blames_no_item(code: int) -
 
 
 def test_an_error_that_only_a_file_can_cause_costs_one_item() -> None:
-    outcomes = guarded_map(behave, [1, f"errno {errno.EACCES}", 3], "denied", 60)
+    outcomes = guarded_map(behave, [1, f"errno {errno.ENAMETOOLONG}", 3], "too long", 60)
     assert list(reasons(outcomes)) == [1]
+
+
+def test_a_right_that_a_child_lacks_is_not_the_fault_of_a_file() -> None:
+    with pytest.raises(MachineFault, match="some/file"):
+        guarded_map(behave, [1, f"errno {errno.EACCES}", 3], "denied", 60)
 
 
 def test_a_child_that_the_system_kills_twice_stops_everything() -> None:

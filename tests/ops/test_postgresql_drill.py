@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import re
 import shlex
 import shutil
 import signal
@@ -121,8 +122,7 @@ def adapted(text: str, ports: dict[str, int]) -> str:
         for host in (name, "127.0.0.1", "localhost"):
             text = text.replace(f"{host}:{default}", f"127.0.0.1:{ports[name]}")
         text = text.replace(f"--port {default}", f"--port {ports[name]}")
-    for variable in ("DATABASE_PASSWORD", "STORAGE_PASSWORD"):
-        text = text.replace(f"${{{variable}:-mediarank}}", "mediarank")
+    text = re.sub(r"\$\{\w+_PASSWORD:\?[^}]*\}", "mediarank", text)
     return text.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - the container's word, replaced
 
 

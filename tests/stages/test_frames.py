@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import cv2
 import numpy as np
@@ -14,10 +17,11 @@ from mediarank.labels import Labels
 from mediarank.media import copy_cache as remembered
 from mediarank.media.copy_cache import Job, prune, working_copies
 from mediarank.media.frames import FramesConfig
+from mediarank.media.guard import guarded_map
 from mediarank.media.limits import Limits
 from mediarank.stages.frames import Frames, build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import DataError, Manifest
+from mediarank.types import CheckFailed, DataError, MachineFault, Manifest
 
 CONFIG, LIMITS = FramesConfig(max_side=64), Limits()
 
@@ -144,3 +148,47 @@ def test_nothing_decodes(tmp_path: Path, media: Path) -> None:
         path.unlink()
     with pytest.raises(DataError, match="None of 1 items could be decoded"):
         run(media, tmp_path / "frames", tmp_path / "cache")
+
+
+def test_too_many_failures_stop_the_run(media: Path, tmp_path: Path) -> None:
+    made = run(media, tmp_path / "frames", tmp_path / "cache")
+    made.require_few_failures(FramesConfig(max_failed_share=0.2), 5)
+    with pytest.raises(CheckFailed, match=r"1 of 5 items.*max_failed_share.*cut\.png"):
+        made.require_few_failures(FramesConfig(max_failed_share=0.1), 5)
+
+
+def test_a_cache_that_can_not_be_written_to_is_not_used(media: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with_cache = run(media, tmp_path / "one", tmp_path / "cache")
+    without = run(media, tmp_path / "two", tmp_path / "file/cache")
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+    assert with_cache.frames.equals(without.frames)
+
+
+def full_disk(*_: object) -> bytes:
+    raise OSError(errno.ENOSPC, "No space left on device", "data/frames/media/0.png.jpg")
+
+
+def copies_on_a_full_disk(job: Job, target: Path, cache: Path) -> object:
+    """In a child: no file can be written, neither to the cache nor to the target."""
+    with mock.patch.object(Path, "write_bytes", full_disk):
+        return working_copies(job, target, CONFIG, LIMITS, cache)
+
+
+def test_a_full_disk_quarantines_nothing(media: Path, tmp_path: Path) -> None:
+    jobs = [job(media, f"{k}.png") for k in range(4)]
+    work = partial(copies_on_a_full_disk, target=tmp_path / "frames", cache=tmp_path / "cache")
+    with pytest.raises(MachineFault, match=r"No space left.*free disk space.*No file was quarantined"):
+        guarded_map(work, jobs, "frames", 60)
+
+
+@pytest.mark.parametrize("place", range(0, 600, 23))
+def test_no_flipped_bit_in_the_list_of_an_entry_is_trusted(media: Path, tmp_path: Path, place: int) -> None:
+    first = working_copies(job(media, "1.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
+    (rows,) = (tmp_path / "cache").rglob(remembered.ROWS)
+    content = bytearray(rows.read_bytes())
+    content[place % len(content)] ^= 1 << place % 8
+    rows.write_bytes(content)
+    second = working_copies(job(media, "1.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
+    assert first == second
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")

@@ -1,4 +1,4 @@
-"""Feedback that survives crashes: replay gives the very weights that were lost."""
+"""Feedback: who it counts for, what it changes, and that a crash or damage changes no bit of the weights."""
 
 from __future__ import annotations
 
@@ -6,18 +6,220 @@ import os
 import signal
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_live import live_ranker
 
-from mediarank.systems.retrieval.live import Feedback, LiveRanker
-from mediarank.teaching.feedback import FeedbackStore
+from mediarank.systems.retrieval.live import LiveRanker
+from mediarank.teaching import feedback as module
+from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, moved, passed_over
+from mediarank.teaching.journal import Journal
+from mediarank.teaching.undoing import undo_statements
 from mediarank.types import DataError
 
-EVENTS = [Feedback(f"i{k:03d}", (f"i{k + 20:03d}", f"i{k + 21:03d}"), (f"i{k + 40:03d}",)) for k in range(8)]
+QUERY = "i000"
+
+
+def events(count: int, scope: str = "query") -> list[Event]:
+    return [
+        Event(f"i{k % 10:03d}", (f"i{20 + k % 17:03d}",), (f"i{40 + k % 13:03d}",), scope=scope, id=f"e{k}")  # type: ignore[arg-type]
+        for k in range(count)
+    ]
+
+
+def found(teacher: Teacher, query: str = QUERY, session: str = "") -> list[str]:
+    return [hit.item for hit in teacher.search(query, teacher.live.vectors(query), 20, session)]
+
+
+def weights(teacher: Teacher) -> np.ndarray:
+    return teacher._everybody["weights"]
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FeedbackLog:
+    monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")
+    return FeedbackLog(tmp_path / "feedback")
+
+
+def test_without_feedback_nothing_changes() -> None:
+    live = live_ranker()
+    expected = [hit.item for hit in live.search(live.vectors(QUERY), 20, QUERY)]
+    assert found(Teacher(live_ranker(), [])) == expected
+
+
+def test_an_event_counts_for_its_query_and_damped_for_others() -> None:
+    plain = Teacher(live_ranker(), [])
+    before = found(plain)
+    good, bad = before[15], before[0]
+    taught = Teacher(live_ranker(), [Event(QUERY, (good,), (bad,))])
+    after = found(taught)
+    assert after.index(good) < 15
+    assert bad not in after[:1]
+    own = np.abs(_prepared(taught, QUERY) - weights(plain)).max()
+    others = np.abs(_prepared(taught, "i030") - weights(plain)).max()
+    assert 0 < others < 0.3 * own
+
+
+def _prepared(teacher: Teacher, query: str) -> np.ndarray:
+    teacher.prepare(query)
+    return teacher.live.state()["weights"].copy()
+
+
+def test_a_session_counts_within_itself_only() -> None:
+    plain = Teacher(live_ranker(), [])
+    before = found(plain)
+    said = Event(QUERY, (before[15],), (before[0],), scope="session", session="today")
+    taught = Teacher(live_ranker(), [said])
+    assert found(taught) == before
+    assert found(taught, session="tomorrow") == before
+    assert found(taught, session="today") != before
+    with pytest.raises(DataError, match="session"):
+        Event(QUERY, ("i001",), scope="session")
+
+
+def test_everybody_moves_further_than_one_query() -> None:
+    start = weights(Teacher(live_ranker(), []))
+    damped, full = (
+        np.abs(weights(Teacher(live_ranker(), events(5, scope))) - start).max() for scope in ("query", "everybody")
+    )
+    assert 0 < damped < full
+
+
+def test_only_what_fits_is_enough() -> None:
+    before = found(Teacher(live_ranker(), []))
+    implied = passed_over(before, [before[10]])
+    assert implied == tuple(before[:10])
+    weak = Teacher(live_ranker(), [Event(QUERY, (before[10],), implied=implied)])
+    strong = Teacher(live_ranker(), [Event(QUERY, (before[10],), irrelevant=implied)])
+    assert found(weak).index(before[10]) < 10
+    assert 0 < np.abs(weights(weak) - weak.live.start).max() < np.abs(weights(strong) - strong.live.start).max()
+    assert passed_over(["a", "b"], []) == ("a", "b")
+
+
+def test_one_that_does_not_fit_is_enough_too() -> None:
+    before = found(Teacher(live_ranker(), []))
+    after = found(Teacher(live_ranker(), [Event(QUERY, (), (before[0],))]))
+    assert before[0] not in after or after.index(before[0]) > 0
+
+
+def test_it_says_what_moved() -> None:
+    before = Teacher(live_ranker(), []).search(QUERY, live_ranker().vectors(QUERY), 20)
+    assert "nothing changed" in str(moved(before, before))
+    swapped = [before[1], before[0], *before[2:]]
+    assert str(moved(before, swapped)) == "2 of the first 20 changed"
+
+
+@pytest.mark.parametrize("count", [0, 19, 20, 21, 47])
+def test_snapshots_change_no_bit(tmp_path: Path, count: int) -> None:
+    said = events(count, "everybody")
+    snapshot = tmp_path / "s.npz"
+    for upto in range(count + 1):
+        last = Teacher(live_ranker(), said[:upto], snapshot=snapshot)
+    assert snapshot.exists() == (count >= 20)
+    again = Teacher(live_ranker(), said, snapshot=snapshot)
+    fresh = Teacher(live_ranker(), said)
+    for one in (last, again):
+        assert all(np.array_equal(one._everybody[name], fresh._everybody[name]) for name in fresh._everybody)
+
+
+def test_a_snapshot_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said, snapshot = events(45), tmp_path / "s.npz"
+    Teacher(live_ranker(), said, snapshot=snapshot)
+    learned: list[object] = []
+    learn = LiveRanker.learn
+    monkeypatch.setattr(LiveRanker, "learn", lambda *a, **k: (learned.append(a), learn(*a, **k))[1])
+    Teacher(live_ranker(), said, snapshot=snapshot)
+    assert len(learned) == 5
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "text", "empty"])
+def test_a_damaged_snapshot_is_made_again(tmp_path: Path, damage: str) -> None:
+    said, snapshot = events(25, "everybody"), tmp_path / "s.npz"
+    expected = weights(Teacher(live_ranker(), said, snapshot=snapshot))
+    whole = snapshot.read_bytes()
+    middle = len(whole) // 2
+    snapshot.write_bytes(
+        {
+            "cut": whole[:middle],
+            "flip": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+            "text": b"not a snapshot",
+            "empty": b"",
+        }[damage]
+    )
+    assert np.array_equal(weights(Teacher(live_ranker(), said, snapshot=snapshot)), expected)
+    assert snapshot.read_bytes() == whole
+
+
+def test_an_undone_or_reordered_event_makes_the_snapshot_useless(tmp_path: Path) -> None:
+    said, snapshot = events(25, "everybody"), tmp_path / "s.npz"
+    Teacher(live_ranker(), said, snapshot=snapshot)
+    less = [*said[:3], *said[4:]]
+    assert np.array_equal(
+        weights(Teacher(live_ranker(), less, snapshot=snapshot)), weights(Teacher(live_ranker(), less))
+    )
+    renewed = Teacher(live_ranker(weights=0.3), said, snapshot=snapshot)
+    assert np.array_equal(weights(renewed), weights(Teacher(live_ranker(weights=0.3), said)))
+
+
+def test_everybody_never_ranks_validation_queries_worse() -> None:
+    said = events(40, "everybody")
+    start = weights(Teacher(live_ranker(), []))
+
+    def likes_the_start(live: LiveRanker) -> float:
+        return -float(np.abs(live.state()["weights"] - start).max())
+
+    def likes_a_little(live: LiveRanker) -> float:
+        away = float(np.abs(live.state()["weights"] - start).max())
+        return 0.0 if away <= 0.5 * far + 1e-12 else -away
+
+    assert Teacher(live_ranker(), said, likes_the_start).share == 0
+    assert np.array_equal(weights(Teacher(live_ranker(), said, likes_the_start)), start)
+    far = float(np.abs(weights(Teacher(live_ranker(), said)) - start).max())
+    assert Teacher(live_ranker(), said, likes_a_little).share == 0.5
+    assert Teacher(live_ranker(), said, lambda live: float("nan")).share == 1
+
+
+def test_events_about_items_that_are_gone_are_counted() -> None:
+    said = [Event(QUERY, ("left",), ("i001",)), *events(2)]
+    teacher = Teacher(live_ranker(), said)
+    assert teacher.left_out == 1
+    assert np.array_equal(weights(teacher), weights(Teacher(live_ranker(), events(2))))
+
+
+@pytest.mark.parametrize(("relevant", "irrelevant"), [(("i001",), ("i001",)), ((), ()), ((QUERY,), ("i001",))])
+def test_what_makes_no_sense_is_refused(relevant: tuple[str, ...], irrelevant: tuple[str, ...]) -> None:
+    with pytest.raises(DataError):
+        Event(QUERY, relevant, irrelevant)
+
+
+def test_events_are_kept_listed_and_taken_back(log: FeedbackLog) -> None:
+    vectors = tuple(vector + np.float32(0.25) for vector in live_ranker().vectors("i004"))
+    first = log.record(Event("mine.jpg", ("i010",), ("i011",), sha256="abc", vectors=vectors))
+    second = log.record(Event(QUERY, ("i010",), implied=("i011", "i012"), scope="everybody"))
+    read, damaged = log.read()
+    assert read == [first, second]
+    assert damaged == ()
+    assert all(np.array_equal(a, b) for a, b in zip(read[0].vectors, vectors, strict=True))
+    teacher = Teacher(live_ranker(), read)
+    assert teacher.left_out == 0
+    assert read[0].about("renamed.jpg", "abc")
+    undo_statements(log.folder, second.id, "cli")
+    assert log.read()[0] == [first]
+
+
+def test_a_damaged_line_loses_that_event_only(log: FeedbackLog) -> None:
+    for event in events(3):
+        log.record(event)
+    (path,) = Journal(log.folder).files()
+    path.write_bytes(path.read_bytes().replace(b"i021", b"i029", 1))
+    read, damaged = log.read()
+    assert [e.query for e in read] == ["i000", "i002"]
+    assert len(damaged) == 1
+    log.record(events(4)[3])
+    assert [e.query for e in log.read()[0]] == ["i000", "i002", "i003"]
+
 
 CHILD = """
 import os, signal, sys
@@ -25,126 +227,31 @@ sys.path[:0] = sys.argv[2:3]
 from pathlib import Path
 from made_live import live_ranker
 from mediarank import store
-from mediarank.teaching.feedback import FeedbackStore
-from mediarank.systems.retrieval.live import Feedback
+from mediarank.teaching.feedback import Event, FeedbackLog, Teacher
 
-def die(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
-
-feedback = FeedbackStore(Path(sys.argv[1]), snapshot_every=3)
-live = live_ranker()
-for k in range(6):
-    if k == 5:
-        store.write_arrays = die  # between the log and the second snapshot
-    feedback.record(live, Feedback(f"i{k:03d}", (f"i{k + 20:03d}", f"i{k + 21:03d}"), (f"i{k + 40:03d}",)))
+folder, log = Path(sys.argv[1]), FeedbackLog(Path(sys.argv[1]) / "feedback")
+if sys.argv[3] == "snapshot":
+    store.write_arrays = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+for k in range(25):
+    log.record(Event(f"i{k % 10:03d}", (f"i{20 + k:03d}",), ("i050",), scope="everybody"))
+    if k == 22 and sys.argv[3] == "log":
+        os.kill(os.getpid(), signal.SIGKILL)
+    Teacher(live_ranker(), log.read()[0], snapshot=folder / "s.npz")
 """
 
 
-def learned(events: list[Feedback]) -> LiveRanker:
-    live = live_ranker()
-    for event in events:
-        live.learn(event)
-    return live
-
-
-def same(one: LiveRanker, other: LiveRanker) -> bool:
-    return all(np.array_equal(one.state()[name], other.state()[name]) for name in one.state())
-
-
-def test_a_crash_between_log_and_snapshot_loses_nothing(tmp_path: Path) -> None:
-    child = subprocess.run(
-        [sys.executable, "-c", CHILD, str(tmp_path), str(Path(__file__).parents[1] / "systems")],
-        capture_output=True,
-        text=True,
-        env=os.environ,
-        check=False,
-    )
+@pytest.mark.parametrize(("where", "kept"), [("snapshot", 20), ("log", 23)])
+def test_a_crash_loses_nothing(tmp_path: Path, where: str, kept: int) -> None:
+    words = [str(tmp_path), str(Path(__file__).parents[1] / "systems"), where]
+    environment = {**os.environ, "MEDIARANK_AUTHOR": "ada"}
+    child = subprocess.run([sys.executable, "-c", CHILD, *words], capture_output=True, env=environment, check=False)
     assert child.returncode == -signal.SIGKILL, child.stderr
-    feedback, live = FeedbackStore(tmp_path, snapshot_every=3), live_ranker()
-    assert len(feedback.events()) == 6
-    assert feedback.restore(live) == 0
-    assert same(live, learned(EVENTS[:6])), "bit by bit"
+    read, _ = FeedbackLog(tmp_path / "feedback").read()
+    assert len(read) == kept
+    restored = Teacher(live_ranker(), read, snapshot=tmp_path / "s.npz")
+    assert np.array_equal(weights(restored), weights(Teacher(live_ranker(), read))), "bit by bit"
 
 
-@pytest.mark.parametrize("every", [1, 3, 100])
-def test_snapshots_change_nothing(tmp_path: Path, every: int) -> None:
-    feedback, live = FeedbackStore(tmp_path, snapshot_every=every), live_ranker()
-    for event in EVENTS:
-        feedback.record(live, event)
-    assert same(live, learned(EVENTS))
-    again = live_ranker()
-    feedback.restore(again)
-    assert same(again, live)
-    assert feedback.snapshot.exists() == (every < 100)
-
-
-def test_half_a_line_is_no_event_and_is_written_over(tmp_path: Path) -> None:
-    feedback, live = FeedbackStore(tmp_path), live_ranker()
-    feedback.record(live, EVENTS[0])
-    whole = feedback.log.read_bytes()
-    feedback.log.write_bytes(whole + b'1234abcd {"query": "i0')
-    assert feedback.events() == EVENTS[:1]
-    feedback.record(live, EVENTS[1])
-    assert feedback.events() == EVENTS[:2]
-    assert same(live, learned(EVENTS[:2]))
-
-
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    feedback, live = FeedbackStore(tmp_path), live_ranker()
-    for event in EVENTS[:2]:
-        feedback.record(live, event)
-    feedback.log.write_bytes(feedback.log.read_bytes().replace(b"i020", b"i029", 1))
-    with pytest.raises(DataError, match="line 1 is damaged"):
-        feedback.restore(live_ranker())
-
-
-def test_two_sessions_see_each_other(tmp_path: Path) -> None:
-    feedback, one, other = FeedbackStore(tmp_path), live_ranker(), live_ranker()
-    feedback.record(one, EVENTS[0])
-    feedback.record(other, EVENTS[1])
-    feedback.record(one, EVENTS[2])
-    assert same(one, learned(EVENTS[:3]))
-
-
-def test_after_a_new_model_feedback_is_learned_again_from_there(tmp_path: Path) -> None:
-    feedback, live = FeedbackStore(tmp_path, snapshot_every=2), live_ranker()
-    for event in EVENTS[:4]:
-        feedback.record(live, event)
-    renewed, expected = live_ranker(weights=0.3), live_ranker(weights=0.3)
-    feedback.restore(renewed)
-    for event in EVENTS[:4]:
-        expected.learn(event)
-    assert same(renewed, expected)
-
-
-def test_what_names_strangers_is_not_logged(tmp_path: Path) -> None:
-    feedback = FeedbackStore(tmp_path)
-    with pytest.raises(DataError, match="who: not among"):
-        feedback.record(live_ranker(), Feedback("i000", ("who",), ("i001",)))
-    assert feedback.events() == []
-
-
-def test_events_about_items_that_have_left_are_left_out_and_counted(tmp_path: Path) -> None:
-    feedback = FeedbackStore(tmp_path)
-    live = live_ranker()
-    feedback.record(live, EVENTS[0])
-    text = feedback.log.read_bytes()
-    feedback.log.write_bytes(_renamed(text))
-    assert feedback.restore(live) == 1
-    assert np.array_equal(live.ranking_weights, live.start)
-
-
-def _renamed(line: bytes) -> bytes:
-    """An event with one item called otherwise, and a checksum that holds."""
-    text = line.partition(b" ")[2].rstrip(b"\n").replace(b"i020", b"left")
-    return b"%08x %s\n" % (zlib.crc32(text), text)
-
-
-def test_a_query_from_outside_is_learned_again_from_its_vectors(tmp_path: Path) -> None:
-    feedback, live = FeedbackStore(tmp_path), live_ranker()
-    vectors = tuple(vector + 0.25 for vector in live.vectors("i004"))
-    feedback.record(live, Feedback("holiday.jpg", ("i010",), ("i011",), vectors))
-    again = live_ranker()
-    feedback.restore(again)
-    assert same(again, live)
-    assert not np.array_equal(again.ranking_weights, again.start)
+def test_constants_make_sense() -> None:
+    assert tuple(sorted(module.SHARES, reverse=True)) == module.SHARES
+    assert module.DAMPED > 1 < module.IMPLIED

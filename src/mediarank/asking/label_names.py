@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
 from typing import Final
 
 import pandas as pd
 
 from mediarank.labels import Labels
-from mediarank.types import DataError
 
 NAMED: Final = {
     "classes": "class",
@@ -35,17 +32,3 @@ def label_names(labels: Labels) -> pd.DataFrame:
     whole = whole.assign(kind=pd.Categorical(whole["kind"], list(dict.fromkeys(NAMED.values()))))
     whole = whole.sort_values(["kind", "labels", "name"], ascending=[True, False, True], ignore_index=True)
     return pd.DataFrame(whole.astype({"kind": str, "labels": int}))
-
-
-def match_name(name: str, known: Iterable[str], what: str = "name") -> str:
-    """The one of `known` that `name` means: exactly, or without regard to case where that is unique."""
-    names = list(dict.fromkeys(known))
-    if name in names:
-        return name
-    folded = [candidate for candidate in names if candidate.casefold() == name.strip().casefold()]
-    if len(folded) == 1:
-        return folded[0]
-    near = difflib.get_close_matches(name.casefold(), {n.casefold(): n for n in names}, n=3)
-    meant = [n for n in names if n.casefold() in near]
-    hint = f" Did you mean {', '.join(folded or meant)}?" if folded or meant else ""
-    raise DataError(f"There is no {what} {name!r}.{hint} `mediarank names` lists all.")

@@ -5,12 +5,16 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import pandas as pd
 
 from mediarank import store
 from mediarank.labels import OF_QUARANTINED, OF_UNKNOWN
 from mediarank.types import DataError
+
+SUGGESTED: Final = 100
+"""For this many rows the file that may be meant is looked for; comparing every name with every file takes long."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,10 @@ def current_quarantine(data: Path) -> Quarantine:
         causes = dict(zip(listed["item_id"], listed["cause"], strict=True))
         items = listed["item_id"].tolist()
     rows = zip(table["what"], table["item_id"], table["source"], table["reason"], strict=True)
-    needs = [_needs(what, item, source, reason, causes, items) for what, item, source, reason in rows]
+    needs = [
+        _needs(what, item, source, reason, causes, items if row < SUGGESTED else [])
+        for row, (what, item, source, reason) in enumerate(rows)
+    ]
     return Quarantine(table.assign(needs=needs), _skipped(data / "raw/skipped.csv"), note)
 
 

@@ -15,6 +15,7 @@ from mediarank.cli import (  # noqa: F401 - their commands
     describing,
     events,
     explore,
+    feedback,
     finding,
     init,
     label,

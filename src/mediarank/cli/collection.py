@@ -39,9 +39,11 @@ def quarantine() -> None:
     from mediarank.asking.quarantine import current_quarantine
 
     found = current_quarantine(DATA)
-    view = Table("what", "item", "where", "reason", "needs", title=f"{len(found.table)} in quarantine, {found.note}")
-    for row in found.table.itertuples(index=False):
-        view.add_row(*(_shown(cell) for cell in row))
+    view = Table(title=f"{len(found.table)} in quarantine, {found.note}", title_justify="left")
+    for name in ("item", "where", "reason", "needs"):
+        view.add_column(name, overflow="fold")  # a name that is cut short can't be looked for
+    for what, item, source, *rest in found.table.itertuples(index=False, name=None):
+        view.add_row(*(_shown(cell) for cell in (item, what if source == item else source, *rest)))
     Console().print(view)
     if len(found.skipped):
         view = Table("kind", "reason", "files", "example", title="Skipped", title_justify="left")

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from mediarank.cli.app import DATA, app
+from mediarank.cli.feedback import FEEDBACK, SNAPSHOTS, content_hash, session_name
 from mediarank.cli.opened import Example, Method, asked, copying, thumbnails, workspace, write_page
 
-FEEDBACK = Path(".mediarank/feedback")
 SHORTLIST = Path(".mediarank/shortlist")
 EXPLAINED = 3
 """Hits whose reasons are given."""
@@ -31,12 +31,15 @@ def search(
     from mediarank.asking.search import hits_page, query_vectors
     from mediarank.asking.shortlists import open_shortlist
     from mediarank.ops.versions.lockfile import read_lock
-    from mediarank.teaching.feedback import open_live
+    from mediarank.teaching.feedback import open_teacher
 
     space = workspace()
-    live, _, gone = open_live(space, FEEDBACK, method)
-    if gone:
-        print(f"{gone} pieces of feedback name items that are gone; they were left out.")
+    teacher, _, damaged = open_teacher(space, FEEDBACK, SNAPSHOTS, method)
+    live = teacher.live
+    if teacher.left_out or damaged:
+        print(
+            f"{teacher.left_out + len(damaged)} pieces of feedback can't be used; `mediarank feedback list` says why."
+        )
     if live.model.warning:
         print(f"Note: {live.model.warning}")
     (query,) = asked(space, [image])
@@ -45,7 +48,12 @@ def search(
     if shortlist:
         versions = {Path(out).name: hash_ for out, hash_ in read_lock(Path()).outs("data/features").items()}
         short = open_shortlist(live, versions, SHORTLIST, print)
-    hits = live.search(vectors, count, leave_out=query.item, shortlist=short)
+        teacher.prepare(query.item or image, session_name(), content_hash(space, query))
+    named, sha256 = query.item or image, content_hash(space, query)
+    if short is None:
+        hits = teacher.search(named, vectors, count, session_name(), sha256, known=query.item is not None)
+    else:
+        hits = live.search(vectors, count, leave_out=query.item, shortlist=short)
     for rank, hit in enumerate(hits, start=1):
         print(f"{rank:>4}  {hit.score:8.3f}  {DATA / 'raw/media' / hit.item}")
     print(f"By {live.method} of retrieval.")
@@ -57,27 +65,6 @@ def search(
     thumbnail = thumbnails(space)
     picture = thumbnail(query.item) if query.item else _outside(query.path)
     write_page(to, hits_page(image, picture, hits, thumbnail, reasons))
-
-
-@app.command()
-def feedback(
-    image: Example,
-    relevant: Annotated[list[str], typer.Option(help="an item that fits; may be given several times")],
-    irrelevant: Annotated[list[str], typer.Option(help="an item that does not; may be given several times")],
-    method: Method = None,
-) -> None:
-    """Say which items fit an image and which don't. It is learned at once, for good."""
-    from mediarank.asking.search import query_vectors
-    from mediarank.systems.retrieval.live import Feedback
-    from mediarank.teaching.feedback import open_live
-
-    space = workspace()
-    live, kept, _ = open_live(space, FEEDBACK, method)
-    query, *others = asked(space, [image, *relevant, *irrelevant])
-    vectors = () if query.item else query_vectors(space, query, live.features)
-    fits, other = (tuple(one.id for one in part) for part in (others[: len(relevant)], others[len(relevant) :]))
-    kept.record(live, Feedback(query.item or image, fits, other, vectors))
-    print(f"learned: {len(relevant)} relevant, {len(irrelevant)} irrelevant; {len(kept.events())} pieces in {FEEDBACK}")
 
 
 def _outside(path: Path | None) -> bytes | None:

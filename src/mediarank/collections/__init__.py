@@ -1,1 +1,1 @@
-"""Where media and labels come from: one file a source, each reading one layout into the canonical form."""
+"""Where media and labels come from: one file per source, each of which reads one layout into the canonical form."""

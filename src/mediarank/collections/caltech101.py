@@ -1,8 +1,8 @@
 """Caltech 101: 8677 pictures of 101 kinds of object, and clutter as distractors.
 
-A class is a folder of `101_ObjectCategories/`. Clutter (`BACKGROUND_Google`) is ranked among the others but never asked
-with. `train.txt` and `test.txt`, if they are there, list the pictures of each part; pictures in neither are left out,
-save clutter, which is for testing.
+A class is a folder of `101_ObjectCategories/`. Clutter (`BACKGROUND_Google`) is ranked among the others but is never a
+query. `train.txt` and `test.txt`, if they exist, list the pictures of each part; pictures in neither are left out,
+except clutter, which is for testing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def read(folder: Path) -> Listing:
     tree = media_below(categories)
     class_of = {item: PurePosixPath(item).parts[0] for item in tree.files if "/" in item}
     if not class_of:
-        raise DataError(f"{categories} holds no folder with pictures; expected is a folder a class.")
+        raise DataError(f"{categories} holds no folder with pictures; expected is one folder per class.")
     role_of = _roles(folder, categories, class_of)
     kept = [item for item in class_of if item in role_of] if role_of else list(class_of)
     left_out = len(class_of) - len(kept)
@@ -74,5 +74,5 @@ def _roles(folder: Path, categories: Path, class_of: dict[str, str]) -> dict[str
 
 
 def _below(line: str) -> str:
-    """The path below the folder of classes, which lists may name or not; what follows the path is no part of it."""
+    """The path below the folder of classes, which lists may name or not; what follows the path is ignored."""
     return line.split("\t")[0].replace("\\", "/").rpartition(f"{CATEGORIES}/")[2]

@@ -22,7 +22,7 @@ WORDS: Final = "words"
 VOCABULARY: Final = "vocabulary_260.txt"
 PARTS: Final = {"training_label": "base", "test_label": "test"}
 RAREST_CONCEPT: Final = 400
-"""Pictures to one that shows it: the rarest concept of paper 000."""
+"""The rarest concept of the paper is on one picture in this many."""
 
 
 def recognises(folder: Path) -> bool:

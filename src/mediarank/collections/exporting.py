@@ -1,6 +1,6 @@
 """Labels as files that other programs read: CSV tables, COCO, Label Studio and XMP sidecars.
 
-Everything is written into a folder of its own, never into originals and never over a file that exists.
+Everything is written into a separate folder, never into originals and never over a file that exists.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _csv(labels: Labels, manifest: Manifest) -> Files:
 
 
 def _coco(labels: Labels, manifest: Manifest) -> Files:
-    """Boxes for regions; an annotation without a box for a keyword that no box of the picture bears."""
+    """Boxes for regions; an annotation without a box for a keyword that is not the name of a box."""
     pictures = manifest.usable[manifest.usable["kind"] == "image"]
     number = {item: k for k, item in enumerate(pictures["item_id"], start=1)}
     size = dict(zip(pictures["item_id"], zip(pictures["width"], pictures["height"], strict=True), strict=True))

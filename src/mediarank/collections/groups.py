@@ -1,4 +1,4 @@
-"""Items that belong together: several groupings of the same items, joined into one."""
+"""Join several groupings of the same items into one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 def joined_groups(*groupings: Sequence[Hashable] | npt.NDArray[np.generic] | pd.Series) -> npt.NDArray[np.intp]:
     """A number for each item, equal for items that share a group in any grouping, directly or through others.
 
-    groupings : each holds one group a item, in the same order of items
+    groupings : each has one group per item, in the same order of items
 
     >>> joined_groups(["a", "a", "b", "c"], [1, 2, 2, 3]).tolist()
     [0, 0, 0, 3]

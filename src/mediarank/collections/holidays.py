@@ -1,4 +1,4 @@
-"""INRIA Holidays: 1491 photographs in 500 groups of the same place or thing; the first of a group asks for the others.
+"""INRIA Holidays: 1491 photographs in 500 groups of the same place or thing; the first of a group is its query.
 
 Pictures are called by numbers such as 123405.jpg: number // 100 is the group, and the first of a group is the query.
 The group is the class, since its pictures are relevant to each other, and keeps them in one role, since they look the

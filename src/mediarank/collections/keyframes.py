@@ -1,8 +1,8 @@
-"""Key frames of video shots with concepts, in the manner of TRECVID.
+"""Key frames of video shots with concepts, as in TRECVID.
 
-`shots.csv` (or `keyframes.csv`, or .txt without column names) lists shot, keyframe and, if it likes, video and role; a
-shot may have several key frames, and each of them bears what is said of the shot. Relevance is told in a
-`concepts.csv` (shot, concept, relevant), or in a file a concept below `concepts/`, `relevance/`, `annotations/` or
+`shots.csv` (or `keyframes.csv`, or .txt without column names) lists shot, keyframe and optionally video and role; a
+shot may have several key frames, and each of them gets the labels of the shot. Relevance is in a
+`concepts.csv` (shot, concept, relevant), or in one file per concept below `concepts/`, `relevance/`, `annotations/` or
 `qrels/`: a line is a shot and its relevance (1 or 0, P or N; S is skipped), a shot alone is relevant, and of TREC's
 four columns (topic, 0, shot, relevance) the last two count. Key frames of one video are one group. Without a column,
 the video of shot12_34 is 12, and else it is the folder of the frame.
@@ -59,14 +59,14 @@ def read(folder: Path) -> Listing:
     concepts: dict[tuple[str, str, bool], None] = {}
     for file in _relevance_files(folder):
         for concept, name, relevant in _judged(file):
-            # A name that is no shot's may be a key frame's; if it is neither, the row ends in the quarantine table.
-            bearers = frames.get(name) or [names.item(name)]
-            concepts |= dict.fromkeys((frame, concept, relevant) for frame in bearers)
+            # A name that is not a shot's may be a key frame's; if it is neither, the row goes to the quarantine table.
+            shown = frames.get(name) or [names.item(name)]
+            concepts |= dict.fromkeys((frame, concept, relevant) for frame in shown)
     files = {shot.frame: tree.files[shot.frame] for shot in shots if shot.frame in tree.files}
     if not files:
         raise DataError(f"{folder} holds none of the key frames that {path.name} names, such as {shots[0].frame}.")
     unlisted = len(tree.files) - len(files)
-    notes = (f"{unlisted} pictures are no key frame in {path.name} and are left out",) if unlisted else ()
+    notes = (f"{unlisted} pictures are not key frames in {path.name} and are left out",) if unlisted else ()
     return Listing(
         files,
         make_labels(

@@ -23,7 +23,7 @@ EXPECTED: Final = '{"samples": [{"image_name": "1.jpg", "image_labels": ["sky"]}
 
 
 def is_keyword_lists(folder: Path) -> bool:
-    """Whether there are JSON lists for training and test that start as such lists do."""
+    """Whether there are JSON lists for training and test in this layout."""
     lists = _lists(folder)
     return {"train", "test"} <= set(lists) and all(_looks_right(path) for path in lists.values())
 
@@ -80,7 +80,7 @@ def _read(path: Path) -> Any:
     try:
         return json.loads(read_text(path))
     except json.JSONDecodeError as error:
-        raise DataError(f"{path} is no JSON ({error}); expected is {EXPECTED}.") from None
+        raise DataError(f"{path} is not JSON ({error}); expected is {EXPECTED}.") from None
 
 
 def _samples(content: Any, path: Path) -> list[tuple[str, list[Any]]]:
@@ -116,12 +116,12 @@ def _vocabulary(folder: Path, contents: dict[str, Any]) -> list[str]:
 
 
 def _shift(labels: set[Any], vocabulary: list[str], folder: Path) -> int:
-    """0 if numbers count from 0, 1 if they count from 1; numbers that mean no word are an error."""
+    """0 if numbers count from 0, 1 if they count from 1; numbers outside the vocabulary are an error."""
     numbers = {label for label in labels if isinstance(label, int)}
     shift = 1 if len(vocabulary) in numbers and 0 not in numbers else 0
     outside = sorted(n for n in numbers if not 0 <= n - shift < len(vocabulary))
     if outside:
         raise DataError(
-            f"{folder}: a list speaks of label {outside[0]}, but the vocabulary has {len(vocabulary)} words."
+            f"{folder}: a list mentions label {outside[0]}, but the vocabulary has {len(vocabulary)} words."
         )
     return shift

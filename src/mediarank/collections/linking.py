@@ -1,4 +1,4 @@
-"""Originals brought below `data/raw` without copying their content, and without a way to change them from there.
+"""Link originals into `data/raw` without copying their content, and so that they can't be changed from there.
 
 A reflink shares the original's blocks until one of the two is written to: where the file system can, it is the best
 of both. Elsewhere a symbolic link does. Never a hard link: it would share the original's mode, too, which DVC changes

@@ -1,4 +1,4 @@
-"""What a source offers: files by item id, labels, and what is worth telling. And what an item id may be."""
+"""What a source gives: files by item id, labels and notes; and what an item id may be."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from mediarank.types import DataError
 @dataclass(frozen=True)
 class Listing:
     """files : item id (a relative path with forward slashes) -> the original
-    labels : what is said of the items
-    notes : what the user should know of what was found or left out, a sentence each
+    labels : of the items
+    notes : what the user should know about what was found or left out, one sentence each
     """
 
     files: Mapping[str, Path]
@@ -54,7 +54,7 @@ def _is_plain(character: str) -> bool:
 
 
 def _percent(character: str) -> str:
-    # surrogateescape gives back the bytes that a file name had; other lone surrogates have no bytes of their own.
+    # surrogateescape gives back the bytes that a file name had; other lone surrogates stand for no bytes.
     try:
         code = character.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

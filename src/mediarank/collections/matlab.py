@@ -1,4 +1,4 @@
-"""MATLAB's .mat files as plain lists and arrays: its cells nest, its vectors are matrices, its text is arrays."""
+"""Read MATLAB's .mat files as plain lists and arrays; MATLAB nests cells and stores vectors and text as matrices."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def cells(value: Any) -> list[npt.NDArray[np.float64]]:
 
 
 def matrix(value: Any) -> npt.NDArray[np.float64]:
-    """A numeric matrix, whether it is in cells of its own or not."""
+    """A numeric matrix, whether it is wrapped in cells or not."""
     array = np.asarray(value)
     while array.dtype == object and array.size == 1:
         array = np.asarray(array.item())

@@ -1,8 +1,8 @@
-"""Outdoor Scene Recognition: 2688 scenes of 8 classes, with the strength of 6 attributes a class.
+"""Outdoor Scene Recognition: 2688 scenes of 8 classes, with the strength of 6 attributes per class.
 
-`relative_ordering.csv` has a line an attribute and a column a class; higher is stronger, equal is tied. A picture's
-class is the start of its name, up to the first underscore. `train_images.txt` lists the pictures to train on; all
-others are for testing.
+`relative_ordering.csv` has one line per attribute and one column per class; higher is stronger, equal is tied. The
+class of a picture is the start of its name, up to the first underscore. `train_images.txt` lists the pictures to train
+on; all others are for testing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PubFig: 772 faces of 8 people, with the strength of 11 attributes a person (Parikh and Grauman's `data.mat`).
+"""PubFig: 772 faces of 8 people, with the strength of 11 attributes per person (Parikh and Grauman's `data.mat`).
 
 `data.mat` holds `im_names`, `class_labels` (from 1), `attribute_names`, `relative_ordering` (attributes × classes,
 higher is stronger), `used_for_training` and, at times, `class_names`. The pictures are in `images/` beside it. Other

@@ -1,8 +1,8 @@
-"""Groups of items dealt out to parts (roles, folds) in given shares, so that every part sees every label if it can.
+"""Deal groups of items out to parts (roles, folds) in given shares, with every label in every part where possible.
 
 Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011), the rarest label first, with two changes. Parts are
-filled one after another, in an order of groups that is each one's own: a few more groups then move only those at the
-borders between parts, where dealing them out in turn would move everyone after them. And as soon as a label has no more
+filled one after another, in an order that each group draws by itself: adding a few groups then moves only those at
+the borders between parts, where dealing in turn would move all that come later. And as soon as a label has no more
 groups left than there are parts without it, those parts come first, so that a label with as many groups as parts
 reaches them all.
 """
@@ -47,7 +47,7 @@ class GroupTable:
 def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
     """The part that each group goes to; a part without a share gets nothing.
 
-    order : the groups as they come, at random but each at a place of its own
+    order : the groups in random order; the place of each depends on itself alone
     """
     wanted = shares[:, None] * table.labels.sum(axis=0)
     room = shares * table.weights.sum()
@@ -79,7 +79,7 @@ def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
 
 
 def _first_open(want: Doubles, amount: float, room: Doubles, allowed: npt.NDArray[np.bool_]) -> int:
-    """The first part that wants half of the amount or more; else where it is wanted most, or most room is left."""
+    """The first part that lacks half of the amount or more; else the one that lacks most, or has most room."""
     candidates = np.flatnonzero(allowed)
     open_parts = candidates[want[candidates] >= amount / 2 - 1e-9]
     if len(open_parts):

@@ -1,7 +1,7 @@
 """UT-Zap50K: 50,025 catalogue pictures of shoes, with pairs ordered or equal in 4 attributes.
 
 The pictures are in a tree `ut-zap50k-images*/category/subcategory/brand/product.colour.jpg`. `zappos-labels*.mat` hold
-a cell an attribute, with rows of image 1, image 2, attribute, judgment (1: the first has more, 2: less, 3: as much).
+one cell per attribute, with rows of image 1, image 2, attribute, judgment (1: the first has more, 2: less, 3: as much).
 Images are numbered from 1 in the order of `image-path.mat`, or of the column CID of `meta-data.csv`. The class is the
 category; the colours of one product are one group. Pairs of the fine-grained file are read like the others.
 """
@@ -79,7 +79,7 @@ def _numbered(folder: Path, names: Names) -> list[str]:
     if meta:
         return names.items(cid.replace("-", ".") for cid in read_csv(meta[0]).column("cid"))
     raise DataError(
-        f"{folder} holds neither image-path.mat nor meta-data.csv, so the numbers of the pairs mean no pictures; both "
+        f"{folder} holds neither image-path.mat nor meta-data.csv, so the numbers in the pairs can't be resolved; both "
         "are in ut-zap50k-data.zip."
     )
 
@@ -100,10 +100,10 @@ def _pair(row: npt.NDArray[np.float64], position: int, images: list[str], where:
     one, other, attribute, judgment = (int(value) for value in row[:4])
     attribute = attribute or position + 1
     if not 1 <= attribute <= len(ATTRIBUTES):
-        raise DataError(f"{where} speaks of attribute {attribute}; they are numbered from 1 to {len(ATTRIBUTES)}.")
+        raise DataError(f"{where} mentions attribute {attribute}; they are numbered from 1 to {len(ATTRIBUTES)}.")
     for number in (one, other):
         if not 1 <= number <= len(images):
-            raise DataError(f"{where} speaks of image {number}, but image-path.mat lists {len(images)}.")
+            raise DataError(f"{where} mentions image {number}, but image-path.mat lists {len(images)}.")
     if judgment not in (1, 2, 3):
         raise DataError(f"{where} holds the judgment {judgment}; expected are 1 (more), 2 (less) and 3 (equal).")
     first, second = (images[other - 1], images[one - 1]) if judgment == 2 else (images[one - 1], images[other - 1])

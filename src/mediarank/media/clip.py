@@ -1,6 +1,6 @@
 """A clip's sampled frames and its sound, in one pass over the file.
 
-Frames are sampled at uniform times or one a shot. A clip that is damaged gives what can be decoded, and a note of
+Frames are sampled at uniform times or one per shot. A clip that is damaged gives what can be decoded, and a note of
 what could not. Frames are turned upright as the container asks and are shrunk as soon as they are taken, so that
 memory does not grow with the clip. Pixels are taken as square; colours follow the stream's own tags.
 """
@@ -116,7 +116,7 @@ def _frames(
             sound.add_all(decode_packet(audio, packet, damage))
         elif packet.pts not in not_needed:
             if choosing is not None:
-                # Decoders pass over frames that no other refers to when told to; a single thread obeys at once.
+                # Decoders can skip frames that no other refers to; a single thread does so at once.
                 video.codec_context.skip_frame = "DEFAULT" if packet.pts in choosing else "NONREF"
             yield from stamped(decode_packet(video, packet, damage))
     yield from stamped(decode_packet(video, None, damage))

@@ -57,7 +57,7 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
 
 
 def video_stream(container: Any) -> Any | None:
-    """The moving pictures, if any: a cover of a sound file is none, and neither is a stream with no known decoder."""
+    """The moving pictures, if any; not the cover of a sound file, nor a stream without a known decoder."""
     for stream in container.streams.video:
         if _is_known(stream) and not stream.disposition & av.stream.Disposition.attached_pic:
             return stream

@@ -67,7 +67,7 @@ class SoundRow:
 
 @dataclass(frozen=True)
 class WorkingCopies:
-    """All that was made of one item; `note` says what a damaged clip had lost, and is empty for a sound one."""
+    """All that was made of one item; `note` says what a damaged clip had lost, and is empty for an intact one."""
 
     frames: tuple[FrameRow, ...] = ()
     sound: SoundRow | None = None
@@ -75,12 +75,12 @@ class WorkingCopies:
 
 
 def frame_id(item_id: str, index: int) -> str:
-    """What a clip's frame is called where frames are told apart."""
+    """The id of a clip's frame."""
     return f"{item_id}#{index:03d}"
 
 
 def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """All frames, and all sounds, a row each."""
+    """The tables of all frames and of all sounds, one row each."""
     frames = [asdict(frame) for copies in made for frame in copies.frames]
     sounds = [asdict(copies.sound) for copies in made if copies.sound]
     return (

@@ -299,6 +299,11 @@ def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
     except Exception as error:  # a run of a million files does not end at the first surprise; its name is in the table
         if fault := machine_fault(error):
             return _Stop(str(fault))
+        if isinstance(error, PermissionError | ImportError):  # inputs are checked before: this is no fault of theirs
+            where = f" ({error.filename})" if isinstance(error, PermissionError) and error.filename else ""
+            return _Stop(
+                f"Decoding could not use a file of its own{where}: {words_of(error)}. No file was quarantined."
+            )
         return Failed(f"{type(error).__name__}: {words_of(error)}")
 
 

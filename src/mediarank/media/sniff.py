@@ -97,7 +97,7 @@ def image_format(head: bytes) -> str | None:
 
 
 def is_raw(path: Path, head: bytes) -> bool:
-    """Whether a file is a camera's RAW file. Many are TIFF files inside, which only their names tell apart."""
+    """Whether a file is a camera's RAW file. Many are TIFF files inside, which can be recognised by name only."""
     if head.startswith(_RAW_MAGIC) or head[4:12] == b"ftypcrx ":
         return True
     if not head.startswith(_TIFF_MAGIC):

@@ -25,7 +25,7 @@ _SANE_RATES: Final = range(1000, 1_000_001)  # others are damage, and would make
 class SoundCollector:
     """Takes decoded frames of any layout and rate one by one; `finish` gives the samples, in [-1, 1].
 
-    A stream may change its layout or rate on the way: each stretch gets a resampler of its own.
+    A stream may change its layout or rate on the way: each stretch gets a new resampler.
     """
 
     def __init__(self, sample_rate: int, limits: Limits, damage: Damage) -> None:

@@ -1,7 +1,7 @@
 """When each frame of a clip is shown, and which packets must be decoded to see some of them.
 
 Reading a clip's packets without decoding them costs a hundredth of decoding. What they say of time holds for variable
-frame rates and for files cut off in the middle, where the header's length and rate do not. It also tells which
+frame rates and for files cut off in the middle, where the header's length and rate do not. It also shows which
 packets nothing wanted depends on, so that eight frames of an hour are not paid for with the decoding of an hour.
 """
 
@@ -22,7 +22,7 @@ Stamps = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Timeline:
-    """One entry a frame, in the order in which frames are coded.
+    """One entry per frame, in the order in which frames are coded.
 
     stamps : when it is shown, in units of `time_base`; just 0, 1, 2, … if the file does not say
     is_key : it can be decoded without any earlier one

@@ -70,6 +70,7 @@ def build_frames(
     columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
     jobs = [Job(item, media / path, kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
     work = partial(working_copies, target=target, config=config, limits=limits, cache=cache)
+    target.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # a cache that can't be made is not used
         cache.mkdir(parents=True, exist_ok=True)
     confinement = Confinement(folders_of(job.source for job in jobs), (target, cache))

@@ -198,7 +198,7 @@ def _row(item: str, seen: Probe, sha256: str) -> dict[str, Any]:
 
 
 def _failed_row(item: str, reason: str, sha256: str = "", cause: str = CAUSES[0]) -> dict[str, Any]:
-    """The row of a file that can't be read, whose kind only its name tells."""
+    """The row of a file that can't be read, whose kind is guessed from its name."""
     meant = str(mimetypes.guess_type(item)[0]).split("/")[0]
     unknown = Probe({"video": "clip", "audio": "sound"}.get(meant, "image"))
     return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason, "cause": cause}

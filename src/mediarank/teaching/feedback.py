@@ -1,133 +1,354 @@
-"""Feedback that survives a crash: a log that is written ahead, and snapshots of what was learned from it.
+"""Feedback on searches: kept in the journal, learned at once, undone like any statement.
 
-An event is appended to `events.log` and synced to disk before the model changes. Every so many events the model is
-written to `snapshot.npz` in one step. `restore` reads the snapshot and learns the events after it again, which gives
-the very weights that were lost. After the pipeline has fitted another model, all feedback is learned again from there.
+An event says which results of a search fit and which don't. Events with the scope `query` count for searches with the
+same query, and damped for everybody; `session` counts within one session; `everybody` counts for all searches.
+`FeedbackLog` reads and writes events, `Teacher` turns a fitted ranker into one that has learned them, and `Moved` says
+what an event changed. Everybody's weights are checked on validation queries at every snapshot: if they rank worse than
+the fitted model, they are drawn back towards it. A snapshot only saves time: without it, or with a damaged one, the
+same weights are learned again from the journal, bit by bit.
 """
 
 from __future__ import annotations
 
 import base64
-import fcntl
-import json
-import os
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from mediarank import store
 from mediarank.asking.workspace import Workspace
-from mediarank.systems.retrieval.live import Feedback, LiveRanker
+from mediarank.systems.retrieval.live import Feedback, Hit, LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.types import DataError
+from mediarank.teaching.journal import Damaged, Journal, current_author, statements_of_call
+from mediarank.teaching.statements import RELEVANCE, Statement, active
+from mediarank.types import DataError, Doubles, Floats
+
+Scope = Literal["query", "session", "everybody"]
+SNAPSHOT_EVERY: Final = 20
+SHARES: Final = (1.0, 0.5, 0.25, 0.1)
+"""How much of what everybody taught is used: the first at which validation queries rank no worse."""
+DAMPED: Final = 20.0
+"""How much more cautious everybody's weights are about an event that speaks of one query."""
+IMPLIED: Final = 5.0
+"""How much more cautious ranking weights are about results that were only passed over."""
+MORE_LIKE: Final = 0.6
+LESS_LIKE: Final = 0.2
+"""What the results that fit, and those that don't, add to a search with the same query."""
 
 
-def open_live(workspace: Workspace, folder: Path, method: str | None = None) -> tuple[LiveRanker, FeedbackStore, int]:
-    """The fitted retrieval model with all feedback learned, its store, and how many events named items that are gone.
+@dataclass(frozen=True)
+class Event:
+    """One piece of feedback.
 
-    method : a fitted one; by default the served one
+    query, sha256 : what was searched with, and its content hash
+    relevant, irrelevant : results that fit and that don't
+    implied : results that were shown before the ones that fit and not chosen; they stand in for irrelevant ones
+    scope, session : whom it counts for
+    vectors : of the query, one per feature type, if it is not an item of the collection
+    """
+
+    query: str
+    relevant: tuple[str, ...]
+    irrelevant: tuple[str, ...] = ()
+    implied: tuple[str, ...] = ()
+    scope: Scope = "query"
+    session: str = ""
+    sha256: str = ""
+    vectors: tuple[Floats, ...] = field(default=(), compare=False)
+    id: str = ""
+    time: str = ""
+    author: str = ""
+
+    def __post_init__(self) -> None:
+        both = set(self.relevant) & set(self.irrelevant)
+        if both:
+            raise DataError(f"{', '.join(sorted(both))} can't be relevant and irrelevant in one feedback; say one.")
+        if not self.relevant and not self.irrelevant:
+            raise DataError("Feedback needs at least one result that fits or one that does not.")
+        if self.query in {*self.relevant, *self.irrelevant}:
+            raise DataError(f"{self.query} is the query itself; give feedback on what was found.")
+        if self.scope == "session" and not self.session:
+            raise DataError("Feedback for a session needs the session's name.")
+
+    @property
+    def negatives(self) -> tuple[str, ...]:
+        """What belongs behind the relevant results."""
+        return self.irrelevant or self.implied
+
+    def about(self, query: str, sha256: str) -> bool:
+        """Whether it speaks of this query."""
+        return self.sha256 == sha256 if self.sha256 and sha256 else self.query == query
+
+    def row(self) -> dict[str, Any]:
+        """Its fields as a statement's."""
+        value: dict[str, Any] = {"relevant": list(self.relevant)}
+        for name in ("irrelevant", "implied"):
+            value |= {name: list(getattr(self, name))} if getattr(self, name) else {}
+        value |= {"session": self.session} if self.session else {}
+        if self.vectors:
+            value["vectors"] = [base64.b64encode(np.asarray(v, "<f4").tobytes()).decode() for v in self.vectors]
+        return {"kind": RELEVANCE, "item": self.query, "sha256": self.sha256, "name": self.scope, "value": value}
+
+    @classmethod
+    def of(cls, said: Statement) -> Event:
+        value = said.value
+        return cls(
+            said.item,
+            tuple(value.get("relevant", ())),
+            tuple(value.get("irrelevant", ())),
+            tuple(value.get("implied", ())),
+            said.name,  # type: ignore[arg-type]
+            value.get("session", ""),
+            said.sha256,
+            tuple(np.frombuffer(base64.b64decode(v), "<f4") for v in value.get("vectors", ())),
+            said.id,
+            said.time,
+            said.author,
+        )
+
+
+@dataclass(frozen=True)
+class FeedbackLog:
+    """Events in the journal's stream of feedback. folder : such as `labels/feedback`"""
+
+    folder: Path
+
+    def read(self) -> tuple[list[Event], tuple[Damaged, ...]]:
+        """The events that hold, in order, and the lines that were skipped."""
+        read = Journal(self.folder).read()
+        events = []
+        for statement in active(read.statements):
+            if statement.kind == RELEVANCE:
+                try:
+                    events.append(Event.of(statement))
+                except (DataError, AttributeError, TypeError, ValueError):
+                    continue  # a line that another version wrote
+        return events, read.damaged
+
+    def record(self, event: Event, origin: str = "cli", author: str | None = None) -> Event:
+        """Make an event durable; returns it with its id."""
+        (said,) = Journal(self.folder).append(statements_of_call(author or current_author(), origin, [event.row()]))
+        return Event.of(said)
+
+
+Check = Callable[[LiveRanker], float]
+"""How well a ranker does on validation queries, higher is better; NaN where it can't be said."""
+
+
+@dataclass
+class Teacher:
+    """A fitted ranker and what people taught it.
+
+    live : starts at the fitted method; its weights are set for each search
+    check : on validation queries; none means that everybody's weights are used as they are
+    snapshot : a file that saves time
+    """
+
+    live: LiveRanker
+    events: Sequence[Event]
+    check: Check | None = None
+    snapshot: Path | None = None
+    left_out: int = field(default=0, init=False)
+    share: float = field(default=1.0, init=False)
+
+    def __post_init__(self) -> None:
+        known = set(self.live.ids)
+        taught = []
+        for event in self.events:
+            named = {*event.relevant, *event.negatives, *(() if event.vectors else (event.query,))}
+            fits = not event.vectors or len(event.vectors) == len(self.live.features)
+            if named <= known and fits:
+                taught.append(event)
+        self.left_out = len(self.events) - len(taught)
+        self.events = taught
+        self._shared = [e for e in taught if e.scope != "session" and e.relevant and e.negatives]
+        self._learn_everybody()
+
+    def search(
+        self, query: str, vectors: Sequence[Floats], count: int, session: str = "", sha256: str = "", known: bool = True
+    ) -> list[Hit]:
+        """The best items for a query with all feedback that counts for it. known : the query is an item"""
+        scores = self.scores(query, vectors, session, sha256)
+        order = np.argsort(-scores, kind="stable").tolist()
+        hits = (Hit(self.live.ids[k], float(scores[k])) for k in order)
+        return [hit for hit, _ in zip((h for h in hits if not (known and h.item == query)), range(count), strict=False)]
+
+    def scores(self, query: str, vectors: Sequence[Floats], session: str = "", sha256: str = "") -> Doubles:
+        """(items,) for a query: everybody's weights, then what was said of this query and in this session."""
+        about = self.prepare(query, session, sha256)
+        found = np.asarray(self.live.scores(vectors), np.float64)
+        liked = list(dict.fromkeys(item for e in about for item in e.relevant))
+        disliked = [i for i in dict.fromkeys(item for e in about for item in e.irrelevant) if i not in liked]
+        if liked or disliked:
+            found = _plain(found)
+        for items, strength in ((liked, MORE_LIKE), (disliked, -LESS_LIKE)):
+            if items:
+                found = found + strength * np.mean(
+                    [_plain(self.live.scores(self.live.vectors(item))) for item in items], axis=0
+                )
+        # What was said to fit comes first, and what was said not to fit comes last.
+        span = float(np.ptp(found)) + 1.0
+        for items, sign in ((liked, 1.0), (disliked, -1.0)):
+            found[self.live.model.places(items)] += sign * span
+        return found
+
+    def prepare(self, query: str, session: str = "", sha256: str = "") -> list[Event]:
+        """Set the ranker's weights for a query; returns the events that speak of it and count here."""
+        own = [e for e in self.events if e.scope == "query" and e.about(query, sha256)]
+        within = [e for e in self.events if e.scope == "session" and session and e.session == session]
+        self.live.restore(self._everybody)
+        for event in (*within, *own):
+            self._apply(event, 1.0)
+        return [*own, *(e for e in within if e.about(query, sha256))]
+
+    def _apply(self, event: Event, caution: float) -> None:
+        if event.relevant and event.negatives:
+            implied = 1.0 if event.irrelevant else IMPLIED
+            asked = Feedback(event.query, event.relevant, event.negatives, event.vectors)
+            self.live.learn(asked, caution * implied * self.live.caution)
+
+    def _learn_everybody(self) -> None:
+        """All shared events from the last snapshot on, or from the start; then the check."""
+        self.live.forget()
+        fitted = self.live.state()["weights"].copy()
+        boundary = len(self._shared) - len(self._shared) % SNAPSHOT_EVERY
+        start, share = self._restored(boundary)
+        for number, event in enumerate(self._shared[start:], start=start + 1):
+            self._apply(event, 1.0 if event.scope == "everybody" else DAMPED)
+            if number == boundary:
+                share = self._checked(fitted)
+                self._keep(boundary, share)
+        self.share = share
+        state = self.live.state()
+        self._everybody = {**state, "weights": fitted + self.share * (state["weights"] - fitted)}
+
+    def _checked(self, fitted: Doubles) -> float:
+        """How much of what was taught can be used without ranking validation queries worse."""
+        if self.check is None:
+            return 1.0
+        taught = {name: array.copy() for name, array in self.live.state().items()}
+        self.live.restore({**taught, "weights": fitted})
+        floor = self.check(self.live)
+        found = 0.0
+        if np.isnan(floor):
+            found = 1.0
+        else:
+            for share in SHARES:
+                self.live.restore({**taught, "weights": fitted + share * (taught["weights"] - fitted)})
+                if self.check(self.live) >= floor:
+                    found = share
+                    break
+        self.live.restore(taught)
+        return found
+
+    def _digest(self, count: int) -> str:
+        """Of the fitted model and the first events: a snapshot of anything else is of no use."""
+        ids = "\n".join(event.id or repr(event) for event in self._shared[:count])
+        return hashlib.sha256(f"{self.live.fingerprint()}\n{self.check is None}\n{ids}".encode()).hexdigest()
+
+    def _keep(self, count: int, share: float) -> None:
+        if self.snapshot is not None:
+            digest = np.frombuffer(self._digest(count).encode(), dtype=np.uint8)
+            facts = {"count": np.array([count]), "share": np.array([share]), "digest": digest}
+            store.write_arrays(self.snapshot, {**self.live.state(), **facts})
+
+    def _restored(self, boundary: int) -> tuple[int, float]:
+        """Events that a snapshot stands for, and the share; 0 and 1 without one that fits."""
+        if self.snapshot is None or not self.snapshot.exists():
+            return 0, 1.0
+        try:
+            state = store.read_arrays(self.snapshot)
+            count, share = int(state["count"].item()), float(state["share"].item())
+            fits = count == boundary and bytes(state["digest"]).decode() == self._digest(count)
+            if fits and all(np.isfinite(state[name]).all() for name in ("weights", "covariance")):
+                self.live.restore(state)
+                return count, share
+        except (DataError, KeyError, ValueError, UnicodeDecodeError):
+            pass
+        self.snapshot.unlink(missing_ok=True)  # damaged, or of other events: it is made again
+        self.live.forget()
+        return 0, 1.0
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What an event changed in the first results of its query."""
+
+    entered: int
+    count: int
+
+    def __str__(self) -> str:
+        if self.entered:
+            return f"{self.entered} of the first {self.count} changed"
+        return "nothing changed: the first results already agree with what you said"
+
+
+def moved(before: Sequence[Hit], after: Sequence[Hit]) -> Moved:
+    """What is new among the first results, or stands elsewhere."""
+    places = {hit.item: rank for rank, hit in enumerate(before)}
+    return Moved(sum(places.get(hit.item) != rank for rank, hit in enumerate(after)), len(after))
+
+
+def passed_over(shown: Sequence[str], relevant: Sequence[str], most: int = 10) -> tuple[str, ...]:
+    """Results that were shown before the last relevant one and not chosen; if there are none, those right after.
+
+    >>> passed_over(["a", "b", "c", "d"], ["c"])
+    ('a', 'b')
+    >>> passed_over(["a", "b", "c"], ["a"])
+    ('b', 'c')
+    """
+    places = [k for k, item in enumerate(shown) if item in relevant]
+    last = max(places) if places else -1
+    above = [item for item in shown[: last + 1] if item not in relevant]
+    rest = [item for item in shown[last + 1 :] if item not in relevant]
+    return tuple((above or rest[: most // 2])[:most])
+
+
+def open_teacher(
+    workspace: Workspace, folder: Path, snapshots: Path | None = None, method: str | None = None
+) -> tuple[Teacher, FeedbackLog, tuple[Damaged, ...]]:
+    """The fitted retrieval model with all feedback learned, the log, and the lines that were skipped.
+
+    folder : of the feedback stream; snapshots : a folder for what saves time; method : by default the served one
     """
     model = workspace.model("retrieval")
     if not isinstance(model, Model):
         raise DataError("The model of retrieval is of another kind; run `dvc repro`.")
-    live, kept = LiveRanker(model, method), FeedbackStore(folder)
-    return live, kept, kept.restore(live)
+    live, log = LiveRanker(model, method), FeedbackLog(folder)
+    events, damaged = log.read()
+    snapshot = None if snapshots is None else snapshots / f"{live.method}.npz"
+    return Teacher(live, events, validation_check(workspace, model), snapshot), log, damaged
 
 
-@dataclass(frozen=True)
-class FeedbackStore:
-    """folder : made when first needed; snapshot_every : events between snapshots"""
+def validation_check(workspace: Workspace, model: Model, most: int = 40) -> Check | None:
+    """Mean average precision over queries of the role `valid`, by classes; None where nothing can be checked."""
+    from mediarank.evaluation.metrics import average_precision
 
-    folder: Path
-    snapshot_every: int = 20
+    class_of = {item: name for item, name in workspace.labels.class_of.items() if item in model}
+    roles = workspace.data / "splits/roles.parquet"
+    if not class_of or not roles.exists():
+        return None
+    asked = [item for item in store.read_roles(roles).items("valid") if item in class_of][:most]
+    if not asked:
+        return None
+    classes = np.array([class_of.get(item, "") for item in model.names])
 
-    @property
-    def log(self) -> Path:
-        return self.folder / "events.log"
+    def check(live: LiveRanker) -> float:
+        found = []
+        for query in asked:
+            others = np.array([item != query for item in model.names])
+            relevant = (classes == class_of[query])[others]
+            if relevant.any():
+                found.append(average_precision(relevant, live.scores(live.vectors(query))[others]))
+        return float(np.mean(found)) if found else float("nan")
 
-    @property
-    def snapshot(self) -> Path:
-        return self.folder / "snapshot.npz"
-
-    def events(self) -> list[Feedback]:
-        """All feedback so far, in its order; half a line at the end, left by a crash, is no event."""
-        return [_parse(line, number, self.log) for number, line in enumerate(self._lines(), start=1)]
-
-    def restore(self, live: LiveRanker) -> int:
-        """Bring a ranker to where all feedback leads. Returns how many events named what is no longer there."""
-        with self._locked():
-            return self._restore(live)[1]
-
-    def record(self, live: LiveRanker, feedback: Feedback) -> None:
-        """Make one more feedback durable, then learn it; `live` first catches up with what others have recorded."""
-        live.check(feedback)
-        with self._locked():
-            applied, _ = self._restore(live)
-            self._append(_line(feedback))
-            live.learn(feedback)
-            applied += 1
-            if applied % self.snapshot_every == 0:
-                base = np.frombuffer(live.fingerprint().encode(), dtype=np.uint8)
-                store.write_arrays(self.snapshot, {**live.state(), "applied": np.array([applied]), "base": base})
-
-    def _restore(self, live: LiveRanker) -> tuple[int, int]:
-        """How many events there are, and how many had to be left out."""
-        events = self.events()
-        live.forget()
-        start = 0
-        if self.snapshot.exists():
-            state = store.read_arrays(self.snapshot)
-            applied = int(state["applied"].item())
-            if bytes(state["base"]).decode() == live.fingerprint() and applied <= len(events):
-                live.restore(state)
-                start = applied
-        left_out = 0
-        for feedback in events[start:]:
-            try:
-                live.learn(feedback)
-            except DataError:  # it names an item that has left the collection
-                left_out += 1
-        return len(events), left_out
-
-    def _lines(self) -> list[bytes]:
-        if not self.log.exists():
-            return []
-        return self.log.read_bytes().split(b"\n")[:-1]  # what follows the last line end is half a line, or nothing
-
-    def _append(self, line: bytes) -> None:
-        with self.log.open("ab+") as file:
-            complete = sum(len(known) + 1 for known in self._lines())
-            file.truncate(complete)  # half a line, if a crash left one
-            file.seek(0, os.SEEK_END)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One process at a time: two that learn from one snapshot would lose an event."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+    return check
 
 
-def _line(feedback: Feedback) -> bytes:
-    vectors = [base64.b64encode(np.asarray(v, "<f4").tobytes()).decode() for v in feedback.vectors]
-    event: dict[str, Any] = {"query": feedback.query, "relevant": feedback.relevant, "irrelevant": feedback.irrelevant}
-    text = json.dumps({**event, **({"vectors": vectors} if vectors else {})}, sort_keys=True).encode()
-    return b"%08x %s\n" % (zlib.crc32(text), text)
-
-
-def _parse(line: bytes, number: int, path: Path) -> Feedback:
-    checksum, _, text = line.partition(b" ")
-    if checksum != b"%08x" % zlib.crc32(text):
-        raise DataError(f"{path}, line {number} is damaged; delete the line to go on without that feedback.")
-    event = json.loads(text)
-    vectors = tuple(np.frombuffer(base64.b64decode(v), "<f4") for v in event.get("vectors", ()))
-    return Feedback(event["query"], tuple(event["relevant"]), tuple(event["irrelevant"]), vectors)
+def _plain(scores: Any) -> Doubles:
+    values = np.asarray(scores, np.float64)
+    return np.asarray((values - values.mean()) / max(float(values.std()), 1e-12))

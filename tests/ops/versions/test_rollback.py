@@ -220,3 +220,10 @@ def test_a_lock_that_git_left_behind_is_told_and_nothing_is_lost(versioned: Path
     assert state(versioned) == before
     assert rollback(versioned, "v1").commit
     assert media(versioned) == FIRST
+
+
+def test_files_in_baseline_that_git_does_not_have_are_not_overwritten(versioned: Path) -> None:
+    (versioned / "baseline/mine.json").write_text("not committed")
+    with pytest.raises(RollbackRefused, match=r"baseline/mine\.json.*overwrite"):
+        rollback(versioned, "v1")
+    assert (versioned / "baseline/mine.json").read_text() == "not committed"

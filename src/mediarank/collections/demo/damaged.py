@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 MISSING: Final = ("images/missing_001.jpg", "clips/missing_001.mp4")
-"""Items that labels speak of, but that were never there."""
+"""Items that labels mention, but that do not exist."""
 
 PAGE: Final = b"<!DOCTYPE html>\n<title>404 Not Found</title>\n<p>The requested picture is no longer on this server.\n"
 

@@ -1,8 +1,8 @@
-"""What happens in the clips: for each event, and for clips without one, where, how it moves, what is heard.
+"""What happens in the clips: for each event, and for clips without one, the place, the motion and the sound.
 
 The recipes overlap on purpose. Ambulance and ice-cream van share street and motion and differ in sound; ball game and
 kite flying share the meadow and differ in motion; fireworks stand out by motion, but storms light up the same cities;
-and sirens, cheers and wind are heard in clips in which nothing of the kind is seen.
+and sirens, cheers and wind sound in clips that show nothing of the kind.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ def _paint(scene: str, canvas: Canvas, cast: Cast) -> list[str]:
         raise ValueError(f"A {scene} has no {cast.waiting[0].zone} to put {waiting}; see the table CONCEPTS.")
     hour, weather = canvas.light.hour, canvas.light.weather
     seen = [word for word in canvas.words if word not in props]
-    told = [hour] if hour in ("dawn", "dusk", "night") else []
-    told += [weather] if weather in ("fog", "rain", "snow") and scene != "interior" else []
-    return list(dict.fromkeys(props + told + seen))
+    weather_words = [hour] if hour in ("dawn", "dusk", "night") else []
+    weather_words += [weather] if weather in ("fog", "rain", "snow") and scene != "interior" else []
+    return list(dict.fromkeys(props + weather_words + seen))
 
 
 def _labelled(rng: np.random.Generator, words: list[str], certain: int) -> list[str]:

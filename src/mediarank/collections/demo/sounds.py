@@ -182,7 +182,7 @@ AMBIENCE: Final[Mapping[str, tuple[str, ...]]] = {
     "skyline": ("hum", "engine", "gusts"),
     "street": ("engine", "murmur", "hum", "engine"),
 }
-"""What may be heard in a scene whatever happens in it."""
+"""Background sounds of each scene."""
 
 
 def mixed(rng: np.random.Generator, name: str, scene: str, seconds: float, cues: Cues) -> Floats:

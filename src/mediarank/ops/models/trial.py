@@ -58,10 +58,10 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
     loaded = load_model(str(model))
     seconds = time.perf_counter() - began
     asked, names = recorded.ids.tolist(), list(recorded.names)
-    model = loaded.unwrap_python_model().packed.model
-    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(model.names)})
+    opened = loaded.unwrap_python_model().packed.model
+    answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(opened.names)})
     found = answers.pivot(index="query", columns="name", values="score").loc[asked, names].to_numpy()
-    worst = difference(np.asarray(recorded.values), found, model.orders)
+    worst = difference(np.asarray(recorded.values), found, opened.orders)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
 

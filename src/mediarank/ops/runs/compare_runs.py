@@ -1,7 +1,7 @@
-"""Two runs side by side: what changed in data, settings, code and metrics, and whether the metrics' change is noise.
+"""Compare two runs: what changed in data, settings, code and metrics, and whether the change in metrics is noise.
 
-Values by query are paired by method and query, so only queries that both runs asked count. The p-value is that of a
-paired randomisation test; as many are looked at, they are corrected after Holm.
+Values per query are paired by method and query, so only queries that both runs asked count. The p-values are those of
+a paired randomisation test, corrected after Holm because there are many of them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Comparison:
     new: tuple[str, ...]
 
     def summary(self) -> str:
-        """All but the metrics, for people."""
+        """Everything but the metrics, as text."""
         lines = [
             f"before  {self.before}",
             f"after   {self.after}",
@@ -82,7 +82,7 @@ class Comparison:
 def compare_runs(
     runs: Runs, objects: Objects, before: str, after: str, *, every_metric: bool = False, seed: int = 7
 ) -> Comparison:
-    """What the run `after` has that `before` has not.
+    """Compare the run `after` with the run `before`.
 
     every_metric : test all metrics, not only the first of each system
     """
@@ -144,7 +144,7 @@ def _metric_changes(
 
 
 def _per_query(runs: Runs, run: Run) -> dict[str, pd.DataFrame]:
-    """System -> one row a method and query; systems that had nothing to do are left out."""
+    """System -> table with one row per method and query; systems that had nothing to do are left out."""
     tables = {}
     for system, run_id in runs.systems(run).items():
         try:

@@ -1,8 +1,8 @@
 """A script that runs a flow: its Prefect settings, and a server for it if there is none.
 
-Prefect can start a temporary server itself, but leaves it behind when the script is killed. Ours hangs by a guard
-(see `guard.py`) and goes with the script, however that ends. It starts, and the plan is read, while the script still
-imports Prefect.
+Prefect can start a temporary server itself, but leaves it behind when the script is killed. Ours runs under a guard
+(`tied_process.py`) and ends with the script, however that ends. It starts, and the plan is read, while the script
+still imports Prefect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a number comes from, and where a file went: from a run's metric to items, labels, settings and code, and back.
+"""Where a number comes from and where a file was used: from a metric to items, labels, settings and code, and back.
 
 `trace` walks the run's lock backwards from the stage that wrote the metric. Items come from the manifest of that
 version, found by hash; code is compared, file by file, with the commits that may have been checked out. `uses` goes
@@ -35,8 +35,8 @@ class Code:
     """The commit whose files are those that ran.
 
     sources : what stages read from outside the pipeline, path -> DVC's hash
-    differing : those that are in the commit, but not as they ran: they were changed and not committed
-    outside : those that git does not have, such as the folder that a collection comes from
+    differing : sources that differ from the commit: they were changed and not committed
+    outside : sources that are not in git, such as the folder that a collection comes from
     """
 
     commit: str
@@ -76,7 +76,7 @@ class Lineage:
         return {name: value for name, value in self.run.metrics.items() if f"{name}/".startswith(wanted)}
 
     def summary(self) -> str:
-        """A few lines for people; the items and all hashes are in the rest."""
+        """A few lines of text; `items` and `to_json` have the rest."""
         used, unused = self.items[self.items["role"] != ""], self.items[self.items["role"] == ""]
         roles = ", ".join(f"{count} {role}" for role, count in used["role"].value_counts().sort_index().items())
         labels = ", ".join(f"{name} {rows} rows" for name, (_, rows) in self.labels.items() if rows)
@@ -115,7 +115,7 @@ class Lineage:
 
 @dataclass(frozen=True)
 class Use:
-    """A run that had a file, as which item and in which role; a file in quarantine has none."""
+    """A run that used a file, as which item and in which role; a file in quarantine has no role."""
 
     run: Run
     item_id: str
@@ -152,7 +152,7 @@ def trace(root: Path, runs: Runs, objects: Objects, name: str, metric: str = "")
 
 
 def uses(runs: Runs, objects: Objects, what: str) -> tuple[list[Use], list[Run]]:
-    """The runs that had a file, and those of which that can't be told as their data is gone.
+    """The runs that used a file, and the runs for which this is unknown because their data is gone.
 
     what : an item id, the path of a file, or its sha256 or the beginning of it
     """
@@ -242,7 +242,7 @@ def _code(root: Path, lock: Lock, key: str, tagged: str) -> Code:
 
 
 def _compared(root: Path, commit: str, sources: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Those of the sources that the commit has with another content, and those that it has not at all."""
+    """The sources that differ in the commit, and the sources that are missing there."""
     inside = [path for path in sources if not Path(path).is_absolute() and not path.startswith("..")]
     listed = ask_git(root, "ls-tree", "-r", "--name-only", "-z", commit, "--", *inside) if inside else ""
     names = [name for name in (listed or "").split("\0") if name]
@@ -254,7 +254,7 @@ def _compared(root: Path, commit: str, sources: Mapping[str, str]) -> tuple[tupl
 
 
 def _hash_of(path: str, hashes: Mapping[str, str]) -> str:
-    """DVC's hash of a file or a folder, given those of all files; empty if there is no such thing."""
+    """DVC's hash of a file or a folder, from the hashes of all files; empty if it does not exist."""
     if path in hashes:
         return hashes[path]
     inside = {name.removeprefix(f"{path}/"): oid for name, oid in hashes.items() if name.startswith(f"{path}/")}

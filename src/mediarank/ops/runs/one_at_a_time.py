@@ -1,4 +1,4 @@
-"""One run a workspace at a time: a second one waits, and says for whom."""
+"""One run per workspace at a time: a second one waits, and says for which process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "run.lock"
 
 
 def take(root: Path) -> int | None:
-    """Hold the workspace if it is free: the open file that holds it, or nothing."""
+    """Hold the workspace if it is free; returns the open file that holds it, or nothing."""
     handle = _open(root)
     if _try(handle):
         return handle
@@ -28,7 +28,7 @@ def take(root: Path) -> int | None:
 
 @contextmanager
 def one_run(root: Path, say: Callable[[str], None], held: int | None = None, pause: float = 0.5) -> Iterator[int]:
-    """Hold the workspace for this run, waiting for it if need be; yields the open file that holds it.
+    """Hold the workspace for this run, waiting until it is free; yields the open file that holds it.
 
     held : what `take` gave, if this process has it already
 

@@ -1,4 +1,4 @@
-"""The runs that `mediarank track` wrote, read back from MLflow: found by whatever name people give them.
+"""The runs that `mediarank track` recorded, read from MLflow and found by id, name, commit or tag.
 
 A run is one version of the results. Its lock, plan and settings are among its artifacts, so that everything about it
 can be asked without checking it out.
@@ -47,7 +47,7 @@ class Runs:
         self._mlflow = connect(self._store)
         found = self._mlflow.get_experiment_by_name(EXPERIMENT)
         if found is None:
-            raise DataError(f"Nothing was recorded in {self._store} yet; run dvc repro and mediarank track.")
+            raise DataError(f"Nothing was recorded in {self._store} yet; run mediarank run, which records its results.")
         self._experiment = found.experiment_id
 
     def all(self) -> list[Run]:
@@ -57,8 +57,8 @@ class Runs:
     def find(self, name: str) -> Run:
         """The run that a name stands for.
 
-        It may be an id or the beginning of one, be it of a system's nested run, a run's name, or a commit or tag whose
-        results were recorded.
+        It may be an id or the beginning of one, of a run or of a system's nested run, or a run's name, or a commit or
+        tag whose results were recorded.
         """
         known = self.all()
         matching = [run for run in known if run.run_id.startswith(name) or run.name == name]

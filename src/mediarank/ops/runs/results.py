@@ -1,4 +1,4 @@
-"""What a finished run has to show, as rows and text that any front end can display."""
+"""The results of a finished run as rows and text that any front end can show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INGESTED = ".mediarank/ingested"
 
 
 def metrics_rows(root: Path) -> list[dict[str, Any]]:
-    """One row a system and method, with its metrics, from `data/evaluation/*/metrics.json`."""
+    """One row per system and method, with its metrics, from `data/evaluation/*/metrics.json`."""
     return [
         {"system": path.parent.name, "method": method, **metrics}
         for path in sorted(root.glob("data/evaluation/*/metrics.json"))
@@ -49,7 +49,7 @@ def report_address(root: Path) -> str:
 
 
 def decisions(root: Path) -> list[dict[str, Any]]:
-    """What the last promotion decided, a system each."""
+    """What the last promotion decided, one entry per system."""
     path = root / PROMOTION
     return list(json.loads(path.read_text())) if path.exists() else []
 
@@ -69,7 +69,7 @@ def decisions_markdown(root: Path) -> str:
 
 
 def ingested_rows(root: Path) -> list[dict[str, Any]]:
-    """The best for each item that came in last, a row each, by system."""
+    """The best results for each new item, one row per item and system."""
     rows = []
     for path in sorted((root / INGESTED).glob("*/best.csv")):
         with path.open(newline="") as file:

@@ -176,7 +176,7 @@ class Children:
         with self._changed:
             if self._stopped:
                 raise RunStopped("The run was stopped before this command began.")
-            if self._warm is not None and tuple(command[:3]) == (sys.executable, "-m", "mediarank"):
+            if self._warm is not None and starts_warm(command):
                 process = self._warm.start(command[2:], folder, variables)
             else:
                 process = subprocess.Popen(
@@ -201,6 +201,11 @@ def let_go(process: Process) -> None:
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
+
+
+def starts_warm(command: Sequence[str]) -> bool:
+    """Whether it is a command of mediarank, which can be forked from a process that has imported what it needs."""
+    return tuple(command[:3]) == (sys.executable, "-m", "mediarank")
 
 
 def shell_command(command: str, root: Path) -> tuple[str, ...]:

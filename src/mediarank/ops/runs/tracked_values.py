@@ -1,6 +1,6 @@
-"""What is worth remembering of a run, gathered from the workspace: numbers, settings, versions, files.
+"""What is recorded of a run, gathered from the workspace: metrics, settings, versions, files.
 
-Nothing here knows MLflow: `tracking.py` writes the record down.
+Nothing here imports MLflow; `tracking.py` writes the record.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One MLflow run per dvc.lock: written once, found again ever after.
+"""One MLflow run per dvc.lock, written once and found again afterwards.
 
-`track` gathers what the lock stands for (`lockfile.py`, `run_record.py`), looks for the run that bears the lock's key,
-and writes it, with a nested run a system, only if there is none. A run that was not finished is replaced. Only one
+`track` gathers what the lock stands for (`lockfile.py`, `tracked_values.py`), looks for the run with the lock's key,
+and writes it, with one nested run per system, only if there is none. A run that was not finished is replaced. Only one
 process at a time writes; MLflow's database is made whole before anyone sees it. Importing MLflow costs seconds, so
 it is imported only if there is something to write.
 """
@@ -159,9 +159,9 @@ def _artifact_location(store: str, root: Path) -> str | None:
 
 
 def connect(store: str) -> Any:
-    """MLflow's client of a tracking store that is there already; its refusals are errors of ours."""
+    """MLflow's client of a tracking store that is there already; its errors become errors of mediarank."""
     if _lacks_database(store):
-        raise DataError(f"Nothing was recorded in {redacted(store)} yet; run dvc repro and mediarank track.")
+        raise DataError(f"Nothing was recorded in {redacted(store)} yet; run mediarank run, which records its results.")
     with _without_collecting(), _explained(store):
         return _client(store)
 
@@ -247,7 +247,7 @@ def _alone(root: Path) -> Iterator[None]:
 
 @contextmanager
 def _explained(store: str) -> Iterator[None]:
-    """What MLflow refuses becomes an error of ours, with a remedy."""
+    """Turn an error of MLflow into one of mediarank, with a remedy."""
     import_mlflow(store)
     from mlflow.exceptions import MlflowException
 
@@ -262,7 +262,7 @@ def _explained(store: str) -> Iterator[None]:
 
 
 def import_mlflow(store: str) -> None:
-    """Import what MLflow needs for a store: telemetry off, and no word about each run or the making of tables."""
+    """Import what MLflow needs for a store, with its telemetry off and without messages about runs and tables."""
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     os.environ["MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"] = "false"

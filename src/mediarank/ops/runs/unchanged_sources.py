@@ -2,8 +2,8 @@
 
 DVC fingerprints what a stage reads when the stage has ended. A picture, a label table, a setting or a line of code that
 is changed meanwhile would be recorded with a result that was made before the change, and counted as up to date for
-good. So a stage notes size and time of all that it reads from outside the pipeline when it begins, and the values of
-its settings, and looks again at the end. What stages make themselves needs no such care: DVC keeps it read-only.
+good. So a stage notes size and time of all files that it reads from outside the pipeline when it begins, and the
+values of its settings, and compares at the end. Outputs of stages need no such check: DVC keeps them read-only.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def steady_sources(root: Path) -> Iterator[None]:
     before = sources.state()
     try:
         yield
-    except SystemExit as end:  # how a command line ends, be it well
+    except SystemExit as end:  # how a command line ends, also when it succeeds
         if end.code not in (None, 0):
             raise
         _refuse_changes(before, sources.state())
@@ -73,8 +73,8 @@ def _refuse_changes(before: State, after: State) -> None:
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     if changed:
         raise DataError(
-            f"{len(changed)} of the stage's sources changed while it ran, such as {changed[0]}: what it made may be of "
-            "the old or of the new. Nothing is recorded; run dvc repro again when they are at rest."
+            f"{len(changed)} of the stage's sources changed while it ran, such as {changed[0]}: what it wrote may come "
+            "from the old or the new content. Nothing is recorded; run it again when they no longer change."
         )
 
 

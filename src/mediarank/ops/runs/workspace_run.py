@@ -27,7 +27,7 @@ from mediarank.ops.runs.dag import LOCK, Stage
 from mediarank.ops.runs.dvc_process import PASSING, DvcFailed, DvcProcess
 from mediarank.ops.runs.one_at_a_time import one_run, take
 from mediarank.ops.runs.run_times import Progress
-from mediarank.ops.runs.stage_processes import Children, Ended, shell_command
+from mediarank.ops.runs.stage_processes import Children, Ended, shell_command, starts_warm
 from mediarank.ops.services.environment import state_folder
 
 Say = Callable[[str], None]
@@ -208,7 +208,8 @@ class PipelineRun(Workspace):
         if stage.unchanged and self._moved.isdisjoint(stage.upstream):
             self._progress.skip(address)
             return Done.CACHED
-        self._children.warm_up()
+        if any(starts_warm(shell_command(line, self.root)) for line in stage.commands):
+            self._children.warm_up()
         with self._children.slot(self._progress.urgency(address)) as share:
             done = self._reproduce(address, say, share)
         if done is not Done.CACHED:

@@ -30,6 +30,7 @@ class Config:
     serve : the method that answers; by default the one with the best mean average precision in cross-validation
     rounds, score_range, step, regulariser, regularization : of RankBoost and Imbalanced RankBoost
     stages, keep, floor : of the cascades
+    recall : share of the relevant items that each stage of forward_cascade keeps, whatever the schedule says
     strengths : of the ridge in forward_cascade
     cost_weights : how much the cost of an SVM counts when forward_cascade chooses one; the best strength and weight
         are found by cross-validation on the items to learn from
@@ -55,6 +56,7 @@ class Config:
     stages: Count = 40
     keep: Share = 0.5
     floor: Share = 0.1
+    recall: Annotated[float, Field(ge=0, le=1)] = 0.0
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
     cost_weights: tuple[float, ...] = (0.0, 1.0)
     lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)

@@ -53,7 +53,7 @@ METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
         e.scores, e.relevant
     ),
     "forward_cascade": lambda config, e: ForwardCascade(
-        config.stages, config.keep, config.floor, config.strengths[0], config.cost_weights[0]
+        config.stages, config.keep, config.floor, config.strengths[0], config.cost_weights[0], config.recall
     ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""

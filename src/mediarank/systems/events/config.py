@@ -13,12 +13,13 @@ from mediarank.base_models.svm import Kernel
 from mediarank.learners.fusion.fusion_methods import FUSIONS
 from mediarank.types import ConfigError
 
-Classifier = Literal["motion", "objects", "scene", "sound"]
+Classifier = Literal["motion", "objects", "scene", "sound", "network"]
 KERNELS: Final[Mapping[str, Kernel]] = {
     "motion": "intersection",
     "objects": "intersection",
     "scene": "linear",
     "sound": "intersection",
+    "network": "intersection",
 }
 RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 """Unseen clips per training clip in the paper's experiment."""
@@ -28,8 +29,9 @@ RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 class Config:
     """How events are learned.
 
-    classifiers : which base classifiers to train
-    motion, scene, sound : the feature types that they look at; a type that keeps its frames is judged frame by frame
+    classifiers : which base classifiers to train; the paper's four by default, and `network`
+    motion, scene, sound, network : the feature types that they look at; a type that keeps its frames is judged frame
+        by frame; for `network`, one without negative values, such as the probabilities of its classes
     base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
         list means all types that have base models
     methods : fusions to fit, of `learners/fusion/fusion_methods.py`
@@ -43,6 +45,7 @@ class Config:
     motion: str = "motion"
     scene: str = "gist_frames"
     sound: str = "sound"
+    network: str = "objects"
     base_models: tuple[str, ...] = ()
     methods: tuple[str, ...] = tuple(FUSIONS)
     serve: str | None = None
@@ -72,7 +75,7 @@ class Config:
     @property
     def looks_at(self) -> dict[str, str]:
         """classifier -> the feature type that it looks at directly; `objects` looks through concept models"""
-        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound}
+        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound, "network": self.network}
         return {name: types[name] for name in self.classifiers if name in types}
 
     @property

@@ -161,9 +161,13 @@ class LiveRanker:
         own = () if feedback.vectors else (feedback.query,)
         self._places([*own, *feedback.relevant, *feedback.irrelevant])
 
-    def learn(self, feedback: Feedback) -> None:
-        """Change the weights at once; the next search uses them."""
+    def learn(self, feedback: Feedback, caution: float | None = None) -> None:
+        """Change the weights at once; the next search uses them.
+
+        caution : AROW's r for this feedback, by default the ranker's own; the larger, the less it changes
+        """
         self.check(feedback)
+        self._ranker.r = self.caution if caution is None else caution
         vectors = list(feedback.vectors) or self.vectors(feedback.query)
         rows = self._inputs(vectors, self._places([*feedback.relevant, *feedback.irrelevant]))
         good, bad = rows[: len(feedback.relevant)], rows[len(feedback.relevant) :]
