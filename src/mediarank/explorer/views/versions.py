@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Request
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 
-from mediarank.explorer.app import checked_form, explorer_of, link
+from mediarank.explorer.app import Fields, explorer_of, link
 from mediarank.explorer.running import RUNNING
 from mediarank.ops.versions.history import Described, describe, headlines, history
 from mediarank.ops.versions.objects import Objects
@@ -52,9 +51,8 @@ def running(request: Request) -> Response:
 
 
 @router.post("/versions/run")
-async def run(request: Request) -> Response:
+def run(request: Request, fields: Fields) -> Response:
     """Start the pipeline."""
-    await checked_form(request)
     RUNNING.start(explorer_of(request).root)
     return RedirectResponse("/versions", 303)
 
@@ -71,12 +69,11 @@ def ask(request: Request, version: str) -> Response:
 
 
 @router.post("/versions/back")
-async def back(request: Request) -> Response:
+def back(request: Request, fields: Fields) -> Response:
     """Restore a version; what is there now stays in git and can be restored likewise."""
     from mediarank.ops.versions.rollback import rollback
 
-    fields = await checked_form(request)
     explorer = explorer_of(request)
-    result = await run_in_threadpool(rollback, explorer.root, fields.get("version", [""])[0])
+    result = rollback(explorer.root, fields.get("version", [""])[0])
     explorer.snapshots.renew()
     return RedirectResponse(link("/versions", done=result.summary()), 303)
