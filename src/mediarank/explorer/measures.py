@@ -19,6 +19,7 @@ from mediarank.asking.items import match_name
 from mediarank.asking.workspace import Workspace
 from mediarank.evaluation.calibration import Calibration, Cut, best_cut, fit_calibration
 from mediarank.explorer.snapshot import Snapshot
+from mediarank.labels import Labels
 from mediarank.teaching.learning import Trials, version_of
 from mediarank.types import DataError, Doubles
 
@@ -120,16 +121,19 @@ def _learned_now(snapshot: Snapshot, name: str) -> Ranked:
 class Calibrated:
     """A ranking with probabilities.
 
-    shown : the items that a label says show the name
+    shown : the items that a label says show the name; denied : that a label says do not
     probabilities : (items,), or None where nothing could be held out
-    cut : the line of the best expected F1
+    unseen : (items,) whether nothing was fitted to the item's label, so that its probability is honest
+    cut : the line of the best expected F1 over those
     points : (threshold, precision, recall) on held-out items, from the highest threshold down; few are kept
     held, relevant : held-out items, and how many of them show the name
     """
 
     ranked: Ranked
     shown: frozenset[str]
+    denied: frozenset[str]
     probabilities: Doubles | None
+    unseen: npt.NDArray[np.bool_]
     calibration: Calibration | None
     cut: Cut | None
     points: tuple[tuple[float, float, float], ...]
@@ -145,17 +149,19 @@ POINTS: Final = 60
 @lru_cache(maxsize=64)
 def calibrate(snapshot: Snapshot, ranked: Ranked) -> Calibrated:
     """Probabilities by the labels of now, fitted on items that no ranking was fitted to."""
+    system = "events" if ranked.system in ("event", "events") else "concepts"
+    shown, denied = labelled_with(snapshot.labels, system, ranked.name), denied_by(snapshot.labels, system, ranked.name)
     if ranked.probabilities is not None:
-        events = ranked.system == "event"
-        shown = labelled_with(snapshot.labels, "events" if events else "concepts", ranked.name)
         likely = ranked.probabilities
-        return Calibrated(ranked, shown, likely, None, best_cut(likely), (), 0, 0, float("nan"))
-    shown = labelled_with(snapshot.labels, ranked.system, ranked.name)
-    judged, roles = snapshot.judged(ranked.system), snapshot.items["role"].to_numpy()
-    held = np.array([i in judged and roles[snapshot.place[i]] in HELD_OUT for i in ranked.items], dtype=bool)
+        unseen = np.array([item not in shown and item not in denied for item in ranked.items], dtype=bool)
+        return Calibrated(ranked, shown, denied, likely, unseen, None, best_cut(likely[unseen]), (), 0, 0, float("nan"))
+    judged, roles = snapshot.judged(system), snapshot.items["role"].to_numpy()
+    looked = np.array([item in judged for item in ranked.items], dtype=bool)
+    role = np.array([roles[snapshot.place[item]] in HELD_OUT for item in ranked.items], dtype=bool)
+    held, unseen = looked & role, role | ~looked
     relevant = np.array([item in shown for item in ranked.items], dtype=bool)[held]
     if not relevant.any():
-        return Calibrated(ranked, shown, None, None, None, (), int(held.sum()), 0, float("nan"))
+        return Calibrated(ranked, shown, denied, None, unseen, None, None, (), int(held.sum()), 0, float("nan"))
     scores = ranked.scores[held]
     calibration = fit_calibration(scores[:, None], relevant[:, None], [ranked.name])
     likely = calibration.probabilities(ranked.scores[:, None])[:, 0]
@@ -169,8 +175,17 @@ def calibrate(snapshot: Snapshot, ranked: Ranked) -> Calibrated:
         for t, p, r in zip(likely[held][order][ends][some], precision[some], recall[some], strict=True)
     )
     ap = float(np.mean((right / depth)[relevant[order]]))
-    cut = best_cut(likely)
-    return Calibrated(ranked, shown, likely, calibration, cut, points, int(held.sum()), int(right[-1]), ap)
+    return Calibrated(
+        ranked, shown, denied, likely, unseen, calibration, best_cut(likely[unseen]), points, int(held.sum()),
+        int(right[-1]), ap,
+    )  # fmt: skip
+
+
+def denied_by(labels: Labels, system: str, name: str) -> frozenset[str]:
+    """The items that a label says do not show the concept, or the event."""
+    table, column, item = ("events", "event", "clip") if system == "events" else ("concepts", "concept", "item")
+    rows = labels[table]
+    return frozenset(rows.loc[(rows[column] == name) & ~rows["relevant"].astype(bool), item])
 
 
 def measure(snapshot: Snapshot, what: str, name: str) -> npt.NDArray[Any]:

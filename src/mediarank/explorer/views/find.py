@@ -8,7 +8,7 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from mediarank.evaluation.calibration import Count, Cut, best_cut, estimate_count
+from mediarank.evaluation.calibration import Count, Cut, estimate_count
 from mediarank.explorer.app import explorer_of
 from mediarank.explorer.measures import NOW, Calibrated, Ranked, calibrate, findable, rank, trials
 from mediarank.explorer.snapshot import Snapshot
@@ -73,26 +73,26 @@ def methods(snapshot: Snapshot, ranked: Ranked) -> list[tuple[str, str]]:
 
 
 def expected(known: Calibrated, line: float | None) -> Cut | None:
-    """Items above a line, and the precision and recall that their probabilities promise."""
+    """Items above a line; precision and recall as the probabilities of items promise that nothing was fitted to."""
     if known.probabilities is None or line is None:
         return None
-    likely = known.probabilities
-    if known.cut is not None and line == known.cut.threshold:
-        return best_cut(likely)
-    above = likely >= line
-    inside, whole = float(likely[above].sum()), float(likely.sum())
-    count = int(above.sum())
-    return Cut(line, count, inside / count if count else float("nan"), inside / whole if whole else float("nan"))
+    above = known.probabilities >= line
+    likely = known.probabilities[known.unseen]
+    inside, count, whole = float(likely[likely >= line].sum()), int((likely >= line).sum()), float(likely.sum())
+    return Cut(
+        line, int(above.sum()), inside / count if count else float("nan"), inside / whole if whole else float("nan")
+    )
 
 
 def total(known: Calibrated) -> Count | None:
-    """How many items show the name in all, labelled ones included."""
+    """How many items show the name in all: those that are labelled with it, and an estimate for the unlabelled."""
     if known.calibration is None:
         return None
-    open_rows = np.array([item not in known.shown for item in known.ranked.items], dtype=bool)
-    rng = np.random.default_rng(SEED)
+    items = known.ranked.items
+    open_rows = np.array([item not in known.shown and item not in known.denied for item in items], dtype=bool)
+    labelled = sum(item in known.shown for item in items)
     scores: Any = known.ranked.scores[open_rows]
-    return estimate_count(known.calibration, known.ranked.name, scores, rng, int((~open_rows).sum()))
+    return estimate_count(known.calibration, known.ranked.name, scores, np.random.default_rng(SEED), labelled)
 
 
 def at_line(known: Calibrated, line: float | None) -> tuple[float, float] | None:
