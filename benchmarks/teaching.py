@@ -11,7 +11,7 @@ Labels are given by an oracle: the collection's own. Parts:
 - learn: one name on 10,000 items (pictures repeated with noise if there are fewer), before and after.
 - restore: 50,000 feedback events from the journal, with a snapshot.
 - calibration: probabilities of words fitted on one part, calibrated on a second, measured on a third.
-- feedback: P@10 of a query over what was not clicked yet after 1, 3 and 10 clicks, and of other queries after all.
+- feedback: P@10 of a query after 1, 3 and 10 clicks, and of other queries after all of them.
 
 The last line is one JSON object.
 """
@@ -59,8 +59,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--hand-made", action="store_true", help="without the network's features")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        data = describe(options.data or _demo(Path(folder)), options.cache, options.hand_made)
+    data = describe(options.data, options.cache, options.hand_made)
     space = Space.of(data.matrices)
     print(f"{len(space.ids)} pictures, {', '.join(f'{n} {p.shape[1]}' for n, p in space.parts.items())}")
     found: dict[str, Any] = {"items": len(space.ids), "features": sorted(space.parts)}
@@ -79,14 +78,6 @@ def main() -> None:
             print(f"{part:<12} {time.perf_counter() - began:6.0f} s  {result}", flush=True)
             found |= result
     print(json.dumps(found))
-
-
-def _demo(folder: Path) -> Path:
-    """The demo collection, drawn anew."""
-    from mediarank.collections.demo.production import DemoConfig, draw_demo  # type: ignore[attr-defined]
-
-    draw_demo(DemoConfig(), folder)
-    return folder
 
 
 def words_of(labels: Labels) -> dict[str, set[str]]:
@@ -296,35 +287,47 @@ def calibration(space: Space, labels: Labels) -> dict[str, Any]:
 
 
 def feedback(data: Described, queries: int = 60, shown: int = 20) -> dict[str, Any]:
-    """P@10 over results that were not clicked; each click is one relevant result among the first that are shown."""
+    """P@10 after clicks, each on the first relevant result that is shown and was not clicked before.
+
+    `p10_clicks` is of what the user sees, `p10_not_clicked` leaves out what was clicked, and `_untaught` is the same of
+    a search that learns nothing: what is left gets harder with every click.
+    """
     live, class_of = _live(data), data.labels.class_of
     rng = np.random.default_rng(SEED)
     asked = [str(q) for q in rng.choice([i for i in live.ids if i in class_of], 2 * queries, replace=False)]
     taught, others = asked[:queries], asked[queries:]
-    at: dict[int, list[float]] = {0: [], 1: [], 3: [], 10: []}
+    steps = (0, 1, 3, 10)
+    seen, fresh, still = ({k: [] for k in steps} for _ in range(3))
     events: list[Event] = []
+    plain = Teacher(live, [])
     for query in taught:
         own: list[Event] = []
         clicked: list[str] = []
-        for clicks in range(11):
-            teacher = Teacher(live, own)
-            hits = [hit.item for hit in teacher.search(query, live.vectors(query), shown + len(clicked) + 10)]
-            fresh = [item for item in hits if item not in clicked]
-            if clicks in at:
-                at[clicks].append(_p10(fresh, query, class_of))
-            fits = [item for item in fresh[:shown] if class_of.get(item) == class_of[query]]
+        untaught = [hit.item for hit in plain.search(query, live.vectors(query), shown + 20)]
+        for clicks in range(max(steps) + 1):
+            hits = [h.item for h in Teacher(live, own).search(query, live.vectors(query), shown + len(clicked) + 10)]
+            left = [item for item in hits if item not in clicked]
+            if clicks in steps:
+                seen[clicks].append(_p10(hits, query, class_of))
+                fresh[clicks].append(_p10(left, query, class_of))
+                still[clicks].append(_p10([i for i in untaught if i not in clicked], query, class_of))
+            fits = [item for item in left[:shown] if class_of.get(item) == class_of[query]]
             if fits:
                 clicked.append(fits[0])
-                own.append(Event(query, (fits[0],), implied=passed_over(fresh[:shown], fits), id=f"{query} {clicks}"))
+                own.append(
+                    Event(query, (fits[0],), implied=passed_over(left[:shown], fits[:1]), id=f"{query} {clicks}")
+                )
         events += own
-    plain, all_of_them = Teacher(live, []), Teacher(live, events)
+    all_of_them = Teacher(live, events)
     before, after = (
         np.array([_p10([h.item for h in t.search(q, live.vectors(q), 10)], q, class_of) for q in others])
         for t in (plain, all_of_them)
     )
     change = after - before
     return {
-        "p10_clicks": {str(k): round(float(np.mean(v)), 3) for k, v in at.items()},
+        "p10_clicks": {str(k): round(float(np.mean(v)), 3) for k, v in seen.items()},
+        "p10_not_clicked": {str(k): round(float(np.mean(v)), 3) for k, v in fresh.items()},
+        "p10_not_clicked_untaught": {str(k): round(float(np.mean(v)), 3) for k, v in still.items()},
         "other_p10": round(float(before.mean()), 4),
         "other_p10_change": round(float(change.mean()), 4),
         "other_p10_change_se": round(float(change.std() / np.sqrt(len(change))), 4),

@@ -7,6 +7,7 @@ instead, to see what teaching is worth without a network.
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mediarank.collections.demo import DemoConfig, generate
 from mediarank.collections.sources import open_collection
 from mediarank.fanout import fan_out
 from mediarank.features.base import Extractor
@@ -25,7 +27,7 @@ from mediarank.labels import Labels
 from mediarank.media.image import decode_image
 from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside
-from mediarank.types import FeatureMatrix
+from mediarank.types import FeatureMatrix, MediaError
 
 LONGEST_SIDE = 320
 NETWORK = "network"
@@ -54,28 +56,46 @@ def feature_types(hand_made: bool) -> dict[str, Extractor]:
     }
 
 
-def describe(folder: Path, cache: Path, hand_made: bool = False) -> Described:
-    """Every labelled picture of a collection."""
-    listing = open_collection(folder)
-    labelled = {*listing.labels["keywords"]["item"], *listing.labels.looked_at}
-    files = [(item, listing.files[item]) for item in sorted(labelled & set(listing.files))]
-    types = feature_types(hand_made)
-    vectors = _cached(types, files, cache)
+def describe(folder: Path | None, cache: Path, hand_made: bool = False) -> Described:
+    """Every labelled picture of a collection, or of the demo, which is drawn anew."""
+    if folder is not None:
+        listing = open_collection(folder)
+        return _described(listing.labels, listing.files, cache, hand_made)
+    with tempfile.TemporaryDirectory() as media:
+        labels = generate(DemoConfig(clips=5), Path(media))
+        files = {path.relative_to(media).as_posix(): path for path in Path(media).rglob("*.jpg") if path.stat().st_size}
+        return _described(labels, files, None, hand_made)
+
+
+def _described(labels: Labels, paths: Mapping[str, Path], cache: Path | None, hand_made: bool) -> Described:
+    labelled = {*labels["keywords"]["item"], *labels.looked_at}
+    files = [(item, paths[item]) for item in sorted(labelled & set(paths)) if _opens(paths[item])]
+    vectors = _cached(feature_types(hand_made), files, cache)
     ids = np.array([item for item, _ in files])
     matrices = {name: FeatureMatrix(ids, tuple(map(str, range(rows.shape[1]))), rows) for name, rows in vectors.items()}
-    return Described(listing.labels.restricted_to(ids.tolist()), matrices)
+    return Described(labels.restricted_to(ids.tolist()), matrices)
 
 
-def _cached(types: Mapping[str, Extractor], files: list[tuple[str, Path]], cache: Path) -> dict[str, np.ndarray]:
+def _opens(path: Path) -> bool:
+    try:
+        decode_image(path, Limits())
+    except MediaError:  # the demo has a few damaged files
+        return False
+    return True
+
+
+def _cached(types: Mapping[str, Extractor], files: list[tuple[str, Path]], cache: Path | None) -> dict[str, np.ndarray]:
     made = {}
     for name, extractor in types.items():
         key = hashlib.sha256(repr([files, extractor.identity()]).encode()).hexdigest()[:16]
-        kept = cache / f"teaching-{name}-{key}.npy"
-        if not kept.exists():
+        kept = cache / f"teaching-{name}-{key}.npy" if cache else None
+        if kept and kept.exists():
+            made[name] = np.load(kept)
+            continue
+        made[name] = np.stack(fan_out(partial(_vector, extractor), [path for _, path in files], name))
+        if kept:
             kept.parent.mkdir(parents=True, exist_ok=True)
-            rows = fan_out(partial(_vector, extractor), [path for _, path in files], name)
-            np.save(kept, np.stack(rows))
-        made[name] = np.load(kept)
+            np.save(kept, made[name])
     return made
 
 

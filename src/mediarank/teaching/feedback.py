@@ -23,7 +23,7 @@ from mediarank import store
 from mediarank.asking.workspace import Workspace
 from mediarank.systems.retrieval.live import Feedback, Hit, LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.journal import Damaged, Journal, current_author, statements_of_call
+from mediarank.teaching.journal import Damaged, Journal, current_author, statements_of_call, without_collection
 from mediarank.teaching.statements import RELEVANCE, Statement, active
 from mediarank.types import DataError, Doubles, Floats
 
@@ -40,7 +40,7 @@ LESS_LIKE: Final = 0.2
 """What the results that fit, and those that don't, add to a search with the same query."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Event:
     """One piece of feedback.
 
@@ -64,12 +64,12 @@ class Event:
     author: str = ""
 
     def __post_init__(self) -> None:
-        both = set(self.relevant) & set(self.irrelevant)
-        if both:
+        if self.irrelevant and not set(self.relevant).isdisjoint(self.irrelevant):
+            both = set(self.relevant) & set(self.irrelevant)
             raise DataError(f"{', '.join(sorted(both))} can't be relevant and irrelevant in one feedback; say one.")
         if not self.relevant and not self.irrelevant:
             raise DataError("Feedback needs at least one result that fits or one that does not.")
-        if self.query in {*self.relevant, *self.irrelevant}:
+        if self.query in self.relevant or self.query in self.irrelevant:
             raise DataError(f"{self.query} is the query itself; give feedback on what was found.")
         if self.scope == "session" and not self.session:
             raise DataError("Feedback for a session needs the session's name.")
@@ -119,15 +119,16 @@ class FeedbackLog:
 
     def read(self) -> tuple[list[Event], tuple[Damaged, ...]]:
         """The events that hold, in order, and the lines that were skipped."""
-        read = Journal(self.folder).read()
-        events = []
-        for statement in active(read.statements):
-            if statement.kind == RELEVANCE:
-                try:
-                    events.append(Event.of(statement))
-                except (DataError, AttributeError, TypeError, ValueError):
-                    continue  # a line that another version wrote
-        return events, read.damaged
+        with without_collection():
+            read = Journal(self.folder).read()
+            events = []
+            for statement in active(read.statements):
+                if statement.kind == RELEVANCE:
+                    try:
+                        events.append(Event.of(statement))
+                    except (DataError, AttributeError, TypeError, ValueError):
+                        continue  # a line that another version wrote
+            return events, read.damaged
 
     def record(self, event: Event, origin: str = "cli", author: str | None = None) -> Event:
         """Make an event durable; returns it with its id."""
@@ -159,9 +160,8 @@ class Teacher:
         known = set(self.live.ids)
         taught = []
         for event in self.events:
-            named = {*event.relevant, *event.negatives, *(() if event.vectors else (event.query,))}
-            fits = not event.vectors or len(event.vectors) == len(self.live.features)
-            if named <= known and fits:
+            fits = len(event.vectors) == len(self.live.features) if event.vectors else event.query in known
+            if fits and known.issuperset(event.relevant) and known.issuperset(event.negatives):
                 taught.append(event)
         self.left_out = len(self.events) - len(taught)
         self.events = taught

@@ -10,6 +10,7 @@ then occurs twice counts once, by its id.
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import os
 import re
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from mediarank.teaching.statements import UNDO, Statement, decode, encode, in_order, new_call, time_after
+from mediarank.teaching.statements import UNDO, Statement, decode, decode_all, encode, in_order, new_call, time_after
 from mediarank.types import ConfigError, DataError
 
 FOLDER: Final = Path("labels")
@@ -58,10 +59,19 @@ class Journal:
 
     def read(self) -> Read:
         """All statements of all authors, by time."""
+        with without_collection():
+            return self._read()
+
+    def _read(self) -> Read:
         statements: list[Statement] = []
         damaged: list[Damaged] = []
         for path in self.files():
-            for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+            lines = path.read_bytes().split(b"\n")
+            whole = decode_all([line for line in lines if line.strip()])
+            if whole is not None:
+                statements += whole
+                continue
+            for number, line in enumerate(lines, start=1):
                 if not line.strip():
                     continue
                 try:
@@ -173,6 +183,18 @@ def _write(file: int, content: bytes, size: int) -> None:
         with suppress(OSError):  # a full disk: take the part that was written away again
             os.ftruncate(file, size)
         raise
+
+
+@contextmanager
+def without_collection() -> Iterator[None]:
+    """Without Python's search for cycles, which takes half of the time where many small objects are made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _sync_folder(folder: Path) -> None:

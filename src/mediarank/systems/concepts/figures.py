@@ -19,7 +19,7 @@ import pandas as pd
 
 from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.boosting.plan import Plan, walk
+from mediarank.learners.boosting.plan import Plan, State, walk
 from mediarank.systems.concepts.model import Model, concept_scores
 from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments
 
@@ -95,6 +95,8 @@ def trace_scored(
     points : how many steps are recorded, the first ones closer together
     """
     states = list(walk(plan, lambda model, items: scores[items, model], len(scores)))
+    if not states:  # a plan without a step evaluates nothing and leaves all items level
+        states = [State(0, np.zeros(len(scores)), np.arange(len(scores)), 0)]
     states = [states[step - 1] for step in np.unique(np.geomspace(1, len(states), points).astype(int))]
     evaluations = np.array([state.evaluations / len(scores) for state in states])
     precision = {d: np.array([average_precision(relevant, s.scores, k=d or None) for s in states]) for d in depths}
