@@ -42,12 +42,14 @@ class Explorer:
     """What every view needs: the snapshots, the checks at the door, and the templates.
 
     root : the project's folder; thumbnail_side : pixels of a thumbnail's longer side
+    originals : the folder that the collection comes from
     """
 
     root: Path
     doors: Doors
     snapshots: Snapshots
     thumbnail_side: int = 240
+    originals: Path | None = None
 
     def __post_init__(self) -> None:
         loader = PackageLoader("mediarank.explorer", "templates")
@@ -82,12 +84,18 @@ def _select(snapshot: Snapshot, pairs: tuple[tuple[str, str], ...]) -> Shown:
     return select(snapshot, Choice.of(pairs), partial(measure, snapshot))
 
 
-def create_app(root: Path, doors: Doors, copying: Callable[[], Copying], thumbnail_side: int = 240) -> FastAPI:
-    """The application over a project's folder."""
+def create_app(
+    root: Path,
+    doors: Doors,
+    copying: Callable[[], Copying],
+    thumbnail_side: int = 240,
+    originals: Path | None = None,
+) -> FastAPI:
+    """The application over a project's folder. originals : the folder that the collection comes from"""
     from mediarank.explorer.views import ROUTERS
 
     app = FastAPI(title="mediarank", openapi_url=None, docs_url=None, redoc_url=None)
-    explorer = Explorer(root, doors, Snapshots(root, copying), thumbnail_side)
+    explorer = Explorer(root, doors, Snapshots(root, copying), thumbnail_side, originals)
     app.state.explorer = explorer
     app.add_middleware(Guard, doors=doors)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")

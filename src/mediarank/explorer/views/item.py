@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ from fastapi.responses import Response
 
 from mediarank.asking.items import Asked
 from mediarank.asking.scores import scores_of
-from mediarank.explorer.app import explorer_of
+from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.measures import ASKING, strength
 from mediarank.explorer.said import labels_with_origin
 from mediarank.explorer.snapshot import Snapshot
@@ -48,7 +49,7 @@ def item(request: Request, item: str, said: str = "", event: str = "") -> Respon
         attributes=strengths(snapshot, place),
         before=ids.iloc[usable[at - 1]] if at else None,
         after=ids.iloc[usable[after]] if after < len(usable) else None,
-        original=snapshot.workspace.data / "raw/media" / str(row["path"]),
+        original=own_path(explorer, str(row["path"])),
         timeline=timeline(snapshot, item, event) if events else None,
         events=events,
         said=said,
@@ -73,6 +74,12 @@ def lineage(request: Request, item: str) -> Response:
     except MediarankError as error:
         problem = str(error)
     return explorer.part("_lineage.html", found=found, unknown=unknown, problem=problem)
+
+
+def own_path(explorer: Explorer, path: str) -> Path:
+    """Where the user has the file, if it is still there, else where the pipeline has it."""
+    own = None if explorer.originals is None else (explorer.root / explorer.originals / path)
+    return own if own is not None and own.is_file() else explorer.snapshot.workspace.data / "raw/media" / path
 
 
 def suggested(snapshot: Snapshot, item: str) -> list[tuple[str, float]]:
