@@ -50,6 +50,11 @@ class Runs:
             raise DataError(f"Nothing was recorded in {self._store} yet; run mediarank run, which records its results.")
         self._experiment = found.experiment_id
 
+    @property
+    def experiment(self) -> str:
+        """MLflow's id of the experiment, for addresses in its UI."""
+        return str(self._experiment)
+
     def all(self) -> list[Run]:
         """Every version's run, newest first."""
         return [_run(found) for found in self._search(f"tags.`{LOCK_TAG}` != '' AND attributes.status = 'FINISHED'")]
