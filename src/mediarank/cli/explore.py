@@ -12,8 +12,8 @@ from mediarank.cli.app import app
 
 @app.command()
 def explore(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="the port to listen on")] = 8765,
-    host: Annotated[str, typer.Option(help="the address; all but loopback require a token")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="where it listens")] = 8765,
+    host: Annotated[str, typer.Option(help="the address; any but loopback asks for a token")] = "127.0.0.1",
 ) -> None:
     """Open the explorer in this process: look, search, correct and teach in a browser."""
     import uvicorn
@@ -23,11 +23,7 @@ def explore(
     from mediarank.explorer.app import create_app
     from mediarank.explorer.doors import Doors
 
-<<<<<<< HEAD
-    config.load()  # finds errors in params.yaml before the page opens
-=======
     params = config.load()  # a wrong params.yaml is found before the page is opened
->>>>>>> 088fd8c5c68512fe5a1f3e22982a3130461ba281
     doors = Doors(host, port)
     pages = create_app(Path.cwd(), doors, copying, originals=Path(params.collection.path))
     print(f"The explorer: {doors.address}  (Ctrl+C ends it)")

@@ -118,13 +118,8 @@ def ask(request: Request, version: str) -> Response:
 
 
 @router.post("/versions/back")
-<<<<<<< HEAD
-async def back(request: Request) -> Response:
-    """Restore a version; the current version stays in git and can be restored the same way."""
-=======
 def back(request: Request, fields: Fields) -> Response:
     """Restore a version; what is there now stays in git and can be restored likewise."""
->>>>>>> 088fd8c5c68512fe5a1f3e22982a3130461ba281
     from mediarank.ops.versions.rollback import rollback
 
     explorer = explorer_of(request)
