@@ -1,4 +1,4 @@
-"""The whole line on a small demo collection: `mediarank run`, `dvc repro` and the flow, which all give the same bytes.
+"""The whole pipeline on a small demo collection: `mediarank run`, `dvc repro` and the flow give the same bytes.
 
 One project is run once with `mediarank run`, two stages at a time; a second copy by `dvc repro` on one process, and a
 third by the flow. dvc.lock holds a fingerprint of every output, so equal lock files mean equal bytes.

@@ -1,4 +1,4 @@
-"""Comparing and sorting by an attribute, over what the stages wrote, and the two commands as a user types them."""
+"""Comparing and sorting by an attribute, from the outputs of the stages, and the two commands as a user types them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding by name: one name costs one name, and a cascade skips for real."""
+"""Finding by name: one name costs one name, and a cascade really skips evaluations."""
 
 from __future__ import annotations
 

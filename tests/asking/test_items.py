@@ -1,4 +1,4 @@
-"""An item is understood in every way that people write it."""
+"""Items are found by every usual spelling of their names."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from mediarank.types import DataError, FeatureMatrix
 
 
 def histograms(clips: int, seed: int = 0, frames: int = 1) -> tuple[FeatureMatrix, list[str], dict[str, np.ndarray]]:
-    """Bags of eight words; two events, each with words of its own."""
+    """Bags of eight words; two events, each with its own words."""
     rng = np.random.default_rng(seed)
     names = [f"clip{k:03d}" for k in range(clips)]
     labels = {"dance": np.arange(clips) % 4 == 0, "race": np.arange(clips) % 5 == 0}

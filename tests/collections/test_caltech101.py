@@ -1,4 +1,4 @@
-"""Caltech 101: classes are folders, clutter is never asked with."""
+"""Caltech 101: classes are folders, clutter is never a query."""
 
 from __future__ import annotations
 

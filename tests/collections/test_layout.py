@@ -1,4 +1,4 @@
-"""Which folder names become classes, and that the decision is said and can be overruled."""
+"""Which folder names become classes, and that the decision is reported and can be overruled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as a file of the collection, and what is passed over and told."""
+"""Which files belong to a collection, and that skipped files are reported."""
 
 from __future__ import annotations
 
@@ -79,5 +79,5 @@ def test_what_stops_dvc_is_found_beforehand(tmp_path: Path, monkeypatch: pytest.
     assert sorted(line.removeprefix(f"{tmp_path}/") for line in obstacles(tmp_path)) == [
         ".hidden/nowhere is a link that leads nowhere; remove it",
         "caf%E9.jpg: its name is not UTF-8; rename it",
-        "locked.jpg can't be read; permit it, or move it away",
+        "locked.jpg can't be read; make it readable, or move it away",
     ]

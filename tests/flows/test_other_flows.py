@@ -1,4 +1,4 @@
-"""Ingest, promotion and rollback as flows, and what prefect.yaml says of them, on a real Prefect server."""
+"""Ingest, promotion and rollback as flows, and their entries in prefect.yaml, on a real Prefect server."""
 
 from __future__ import annotations
 

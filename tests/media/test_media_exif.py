@@ -1,4 +1,4 @@
-"""What cameras write: date with or without offset, orientation, camera and place; nothing is invented."""
+"""What cameras write: date with or without offset, orientation, camera and place; missing values stay empty."""
 
 from __future__ import annotations
 

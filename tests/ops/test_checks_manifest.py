@@ -37,7 +37,7 @@ class Collection:
         return manifest, Labels(self.labels), self.quarantine, self.previous, self.config
 
     def remember(self) -> None:
-        """What there is now becomes the version to compare with."""
+        """The current state becomes the version to compare with."""
         manifest, labels, *_ = self.arguments()
         self.previous = summary_of(manifest, labels)
 

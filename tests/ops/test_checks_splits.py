@@ -1,4 +1,4 @@
-"""Leakage between roles is found from outside, whatever `Roles` itself already refuses."""
+"""Leakage between roles is found independently of the checks in `Roles`."""
 
 from __future__ import annotations
 

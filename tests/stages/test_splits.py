@@ -1,4 +1,4 @@
-"""Splits: nothing leaks, shares are kept, rare labels are everywhere if they can be."""
+"""Splits: nothing leaks, shares are kept, rare labels are in every role if possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""2PKNN: against plain loops, with words that hardly or never occur, and images that must not be asked."""
+"""2PKNN: against plain loops, with words that rarely or never occur, and images that must not vote."""
 
 from __future__ import annotations
 

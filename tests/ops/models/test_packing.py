@@ -1,4 +1,4 @@
-"""A packed model holds all that ranking needs: it is moved to another folder and asked there."""
+"""A packed model holds all that ranking needs: it still answers after a move to another folder."""
 
 from __future__ import annotations
 

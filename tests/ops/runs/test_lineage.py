@@ -123,7 +123,7 @@ def test_a_run_is_found_by_any_of_its_names(tracked: Path, runs: Runs) -> None:
 def test_what_is_not_there_is_told(tracked: Path, runs: Runs, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no run 'zzz'.*The newest are: "):
         runs.find("zzz")
-    with pytest.raises(DataError, match="2 runs are called ''"):
+    with pytest.raises(DataError, match="2 runs are named ''"):
         runs.find("")
     with pytest.raises(DataError, match="no metric 'retrieval/scw'; it has retrieval/learned/map"):
         traced(tracked, runs, "v2", "retrieval/scw")

@@ -1,4 +1,4 @@
-"""Stages side by side against plain `dvc repro`, on a real toy project: same bytes, same cache, and how it ends."""
+"""Stages in parallel against plain `dvc repro`, on a real toy project: same bytes, same cache, and how it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One MLflow run per lock, whatever happens: real MLflow, real SQLite, real processes."""
+"""One MLflow run per lock in all cases: real MLflow, real SQLite, real processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which versions there are, what each changed, and how well it does."""
+"""The list of versions, the changes of each, and its results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""dvc.lock read with yaml alone: its key, what is planned, and whether the workspace is what it says."""
+"""dvc.lock read with yaml only: its key, the planned stages, and whether the workspace matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system `annotation`: what it may see, what it finds, what it keeps, and collections that lack something."""
+"""The system `annotation`: what it may use, what it learns, what it keeps, and collections that lack something."""
 
 from __future__ import annotations
 

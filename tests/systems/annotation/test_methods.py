@@ -1,4 +1,4 @@
-"""Fitting and choosing: nothing leaks from held-out images, and what does best on them is chosen."""
+"""Fitting and choosing: nothing leaks from held-out images, and the method that does best on them is chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mediarank.systems.annotation.report import words_of
 
 
 def labelled(shuffled_fold: int | None = None) -> Labelled:
-    """All images as training images in three folds; the words of one fold may be dealt anew."""
+    """All images as training images in three folds; the words of one fold may be shuffled."""
     inputs = made_inputs(60)
     items = inputs.features["colour"].ids.tolist()
     true = words_of(inputs.labels, items)
