@@ -117,7 +117,7 @@ def project(first_run: tuple[Path, str]) -> Path:
     return first_run[0]
 
 
-def test_a_run_tells_where_it_is_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
+def test_a_run_shows_its_progress_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
     project, printed = first_run
     count = len(yaml.safe_load((project / "dvc.lock").read_text())["stages"])
     assert all(f"stage {k} of {count}: " in printed for k in range(1, count + 1))

@@ -82,7 +82,7 @@ def test_what_can_not_be_opened(tmp_path: Path) -> None:
         recognise(tmp_path / "nowhere")
 
 
-def test_collecting_links_the_originals_and_tells_what_was_left_out(
+def test_collecting_links_the_originals_and_reports_what_was_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write(made(tmp_path / "source", "holidays"), {"jpg/100000.jpg": "picture"})

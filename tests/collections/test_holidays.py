@@ -26,7 +26,7 @@ def test_groups_and_queries(tmp_path: Path) -> None:
     assert rows(listing, "queries") == [("jpg/100000.jpg",), ("jpg/100100.jpg",)]
 
 
-def test_other_pictures_are_left_out_and_told(tmp_path: Path) -> None:
+def test_other_pictures_are_left_out_and_reported(tmp_path: Path) -> None:
     put(tmp_path, "100000.jpg", "100002.jpg", "cover.jpg", "12.jpg")
     assert not holidays.recognises(tmp_path)
     listing = holidays.read(tmp_path)

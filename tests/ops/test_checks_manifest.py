@@ -387,7 +387,7 @@ def test_summary_counts_positives_of_usable_items() -> None:
     assert summary.resolutions == {"clip": {"1024": 6}, "image": {"1024": 30}}
 
 
-def test_all_failures_are_told_at_once_and_stop_the_run() -> None:
+def test_all_failures_are_reported_at_once_and_stop_the_run() -> None:
     collection = good()
     collection.set(5, "sha256", "abc")
     few_positives(collection)

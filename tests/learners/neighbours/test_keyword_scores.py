@@ -83,7 +83,7 @@ def test_sharpness_is_relative_to_the_contrast() -> None:
     )
 
 
-def test_contrast_of_nothing_to_tell_apart_is_one() -> None:
+def test_contrast_of_nothing_to_distinguish_is_one() -> None:
     assert contrast(np.zeros((3, 5), np.float32)) == 1.0
     assert contrast(np.float32([[3, 1, 2]]), depth=2) == 1.0
     assert contrast(np.float32([[5, 1, 2]]), depth=3) == 4.0

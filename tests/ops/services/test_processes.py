@@ -85,7 +85,7 @@ def test_the_server_of_this_project_is_found_while_it_runs(tmp_path: Path) -> No
     assert processes.prefect_api(tmp_path) == ""
 
 
-def test_records_that_make_no_sense_are_nobodys(tmp_path: Path) -> None:
+def test_records_that_make_no_sense_match_no_process(tmp_path: Path) -> None:
     folder = tmp_path / ".mediarank"
     folder.mkdir()
     for text in ("", "[]", '{"prefect": {"pid": 1}}', '{"prefect": 1}'):

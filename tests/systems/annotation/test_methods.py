@@ -63,7 +63,7 @@ def test_the_best_on_held_out_images_is_chosen() -> None:
     assert {tried.settings["rounds"] for tried in found["rnn"].tried} == {5, 20}
 
 
-def test_of_what_can_not_be_told_apart_the_most_balanced_is_chosen() -> None:
+def test_of_what_can_not_be_distinguished_the_most_balanced_is_chosen() -> None:
     def tried(precision: float, recall: float, error: float = 0.02) -> Tried:
         f1 = 2 * precision * recall / (precision + recall)
         return Tried({}, KeywordRule("count"), KeywordScores(precision, recall, f1, 9, 0), error)
