@@ -70,7 +70,7 @@ def test_a_loss_within_noise_is_none(tmp_path: Path) -> None:
 
 def test_an_unknown_metric_is_named_with_the_known_ones(tmp_path: Path) -> None:
     folder = values(tmp_path, {"q": 1.0})
-    with pytest.raises(ConfigError, match=r"'auc'.*there are ap"):
+    with pytest.raises(ConfigError, match=r"'auc'.*ap"):
         compare(folder, folder, "auc", CONFIG)
 
 
