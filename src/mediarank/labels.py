@@ -1,4 +1,4 @@
-"""What a source says of its items, as tables: the contract between sources and everything that learns."""
+"""The labels of a collection as tables: the contract between sources and everything that learns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 `target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
 A region is a named box, in fractions of the picture as it is shown.
-Items of one `group` never straddle a split. `queries` are the items that may be asked with; none means any. A split
+Items of one `group` never straddle a split. `queries` are the items that may be searched with; an empty table means any. A split
 prescribes a role, a fold, or both; what it leaves open is empty.
 """
 
@@ -55,7 +55,7 @@ LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
 """The columns that name items."""
 
 OPTIONAL_COLUMNS: Final = ("fold",)
-"""Empty where a table comes without them."""
+"""Columns that a table may lack; they are then empty."""
 
 NUMBER_COLUMNS: Final = ("strength", "left", "top", "width", "height")
 """Read as numbers; other columns are text, and `relevant` is a flag."""
@@ -69,15 +69,15 @@ RELATIONS: Final = (">", "=")
 
 @dataclass(frozen=True)
 class Labels:
-    """What the source says of its items; every table is there, empty where the source is silent."""
+    """All label tables; a table is empty where the source says nothing of its kind."""
 
     tables: Mapping[str, pd.DataFrame]
 
     def __post_init__(self) -> None:
-        strangers = set(self.tables) - set(LABEL_TABLES)
-        if strangers:
+        unknown = set(self.tables) - set(LABEL_TABLES)
+        if unknown:
             raise DataError(
-                f"Unknown label table(s) {', '.join(sorted(strangers))}; known are {', '.join(LABEL_TABLES)}."
+                f"Unknown label table(s) {', '.join(sorted(unknown))}; known are {', '.join(LABEL_TABLES)}."
             )
         full = {
             name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()
@@ -116,17 +116,17 @@ class Labels:
 
     @property
     def looked_at(self) -> set[str]:
-        """Items that `shown` says something of, be it that they show nothing."""
+        """Items that were labelled at all, even if only as not showing something."""
         name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
         return set(self[name]["item"])
 
     def queries_among(self, items: Iterable[str]) -> list[str]:
-        """Those of `items` that may be asked with: all of them, unless the source names its queries."""
+        """The items that may be searched with: all of them, unless the source names its queries."""
         named = set(self["queries"]["item"])
         return [item for item in items if not named or item in named]
 
     def restricted_to(self, items: Iterable[str]) -> Labels:
-        """Only what is said of `items`; orderings of classes stay."""
+        """The labels of `items` only; orderings of classes are kept."""
         known = set(items)
         classes = set(self["classes"]["class"])
         kept = {}

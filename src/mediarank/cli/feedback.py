@@ -41,7 +41,7 @@ def add(
     image: Example,
     relevant: Annotated[list[str] | None, typer.Option(help="results that fit")] = None,
     irrelevant: Annotated[
-        list[str] | None, typer.Option(help="results that do not; by default what was passed over")
+        list[str] | None, typer.Option(help="results that do not; by default what was skipped")
     ] = None,
     scope: Annotated[
         Literal["query", "session", "everybody"],
@@ -52,7 +52,7 @@ def add(
 ) -> None:
     """Say which results fit an image and which don't. The next search uses it."""
     from mediarank.asking.search import query_vectors
-    from mediarank.teaching.feedback import Event, Teacher, moved, open_teacher, passed_over
+    from mediarank.teaching.feedback import Event, Teacher, moved, open_teacher, skipped_results
 
     space = workspace()
     teacher, log, _ = open_teacher(space, FEEDBACK, SNAPSHOTS, method)
@@ -67,14 +67,14 @@ def add(
     inside = query.item is not None
     session = session_name() or ("cli" if scope == "session" else "")
     before = teacher.search(name, vectors, count, session, sha256, inside)
-    implied = () if rest else passed_over([hit.item for hit in before], fits)
+    implied = () if rest else skipped_results([hit.item for hit in before], fits)
     own = () if inside else tuple(vectors)
     event = Event(name, fits, rest, implied, scope, session if scope == "session" else "", sha256, own)
     teacher.live.model.places([*fits, *rest])
     said = log.record(event)
     after = Teacher(teacher.live, [*teacher.events, said], teacher.check, teacher.snapshot)
     change = moved(before, after.search(name, vectors, count, session, sha256, inside))
-    others_named = f"{len(rest)} irrelevant" if rest else f"{len(implied)} passed over"
+    others_named = f"{len(rest)} irrelevant" if rest else f"{len(implied)} skipped"
     print(f"{said.id}: {len(fits)} relevant, {others_named}, for {scope}: {change}")
     if after.share < 1:
         print(
@@ -92,7 +92,7 @@ def list_events() -> None:
     for event in events:
         gone = {*event.relevant, *event.negatives, *(() if event.vectors else (event.query,))} - items
         note = f"; not used, because {', '.join(sorted(gone)[:3])} is not in the collection" if gone else ""
-        fits, rest = ", ".join(event.relevant), ", ".join(event.irrelevant) or f"{len(event.implied)} passed over"
+        fits, rest = ", ".join(event.relevant), ", ".join(event.irrelevant) or f"{len(event.implied)} skipped"
         print(
             f"{event.id}  {event.time[:19]}  {event.author}: {event.query}: yes {fits}; no {rest} ({event.scope}{note})"
         )

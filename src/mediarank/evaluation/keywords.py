@@ -1,6 +1,6 @@
 """How well suggested keywords fit: precision and recall by word, as the annotation papers report them.
 
-`keyword_table` counts, one row a word; `keyword_scores` sums it up in the four figures P, R, F1 and N+. Both averages
+`keyword_table` counts, one row per word; `keyword_scores` sums it up in the four figures P, R, F1 and N+. Both averages
 run over all words of the vocabulary, so a frequent word weighs no more than a rare one, and a word that is never
 suggested counts with a precision of 0. `row_scores` does both for rows of numbers, many times a second. `suggested`
 takes an item's words from a method's scores, and `summarise_keywords` puts the tables of several methods into one of
@@ -21,7 +21,7 @@ from numba import njit
 from mediarank.types import DataError, FeatureMatrix, require_unique
 
 SUGGESTIONS: Final = 5
-"""Words an item, as in the literature on Corel 5K."""
+"""Words per item, as in the literature on Corel 5K."""
 
 METRICS: Final = ("precision", "recall", "f1", "n_plus")
 """Means over words."""
@@ -48,7 +48,7 @@ class KeywordScores:
 
 
 def keyword_table(true: Words, predicted: Words, vocabulary: Sequence[str]) -> pd.DataFrame:
-    """One row a word: word, true, predicted, correct (numbers of items), precision, recall.
+    """One row per word: word, true, predicted, correct (numbers of items), precision, recall.
 
     Words outside the vocabulary are not measured: to follow the papers on Corel 5K, give the words of the test items.
     """

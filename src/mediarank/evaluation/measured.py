@@ -29,8 +29,8 @@ class Measured:
 
     metrics : method -> metric -> value
     summary : method, metric, mean, low, high, queries, skipped
-    per_query : one row a method and query
-    curves : one row a point of a curve
+    per_query : one row per method and query
+    curves : one row per point of a curve
     """
 
     metrics: Mapping[str, Mapping[str, float]]

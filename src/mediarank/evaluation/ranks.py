@@ -78,7 +78,7 @@ class Ranks:
         return self.grades[np.lexsort((-self.grades, self.query))]
 
     def sums(self, values: npt.NDArray[Any]) -> Doubles:
-        """Sum of `values` (one a rank) over each query; 0 where nothing is relevant."""
+        """Sum of `values` (one per rank) over each query; 0 where nothing is relevant."""
         return np.bincount(self.query, weights=values.astype(np.float64), minlength=len(self)).astype(np.float64)
 
     @classmethod

@@ -86,7 +86,7 @@ def checks_section(checks: Sequence[Check]) -> Section:
 
 
 def _items_by(items: pd.DataFrame, groups: Mapping[str, str], word: str, order: Sequence[str]) -> Table:
-    """Numbers of items, a row a group and a column a kind."""
+    """Numbers of items, one row per group and one column per kind."""
     group_of = items["item_id"].map(groups).fillna(NO_CLASS)
     counts = items.groupby([group_of, "kind"]).size().to_dict()
     kinds = [kind for kind in KINDS if kind in set(items["kind"])]

@@ -34,7 +34,7 @@ SHARES: Final = (1.0, 0.5, 0.25, 0.1)
 DAMPED: Final = 20.0
 """How much more cautious everybody's weights are about an event that speaks of one query."""
 IMPLIED: Final = 5.0
-"""How much more cautious ranking weights are about results that were only passed over."""
+"""How much more cautious ranking weights are about results that were only skipped."""
 MORE_LIKE: Final = 1.5
 LESS_LIKE: Final = 0.2
 """What the results that fit, and those that don't, add to a search with the same query."""
@@ -293,12 +293,12 @@ def moved(before: Sequence[Hit], after: Sequence[Hit]) -> Moved:
     return Moved(sum(places.get(hit.item) != rank for rank, hit in enumerate(after)), len(after))
 
 
-def passed_over(shown: Sequence[str], relevant: Sequence[str], most: int = 10) -> tuple[str, ...]:
+def skipped_results(shown: Sequence[str], relevant: Sequence[str], most: int = 10) -> tuple[str, ...]:
     """Results that were shown before the last relevant one and not chosen; if there are none, those right after.
 
-    >>> passed_over(["a", "b", "c", "d"], ["c"])
+    >>> skipped_results(["a", "b", "c", "d"], ["c"])
     ('a', 'b')
-    >>> passed_over(["a", "b", "c"], ["a"])
+    >>> skipped_results(["a", "b", "c"], ["a"])
     ('b', 'c')
     """
     places = [k for k, item in enumerate(shown) if item in relevant]
