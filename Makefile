@@ -44,9 +44,9 @@ check: env ## ruff, mypy, and whether dvc.yaml is up to date
 	$(BIN)/mediarank wire --check
 
 bench: env ## every benchmark but that of the tests, on what it generates itself
-	@for script in $$(grep -l '^if __name__' benchmarks/*.py | grep -v /tests.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in $$(grep -l '^if __name__' benchmarks/*.py | grep -v /suite.py); do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-up: env ## start the Prefect server with its schedule and the MLflow UI, on loopback
+up: env ## start the explorer, the Prefect server with its schedule and the MLflow UI, on loopback
 	$(BIN)/mediarank up
 
 down: ## stop what `make up` started

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import errno
 import http.client
+import io
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import redirect_stderr, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,17 +33,20 @@ import numpy as np
 import pandas as pd
 from faults_crash import CrashStates, fail_at, kill_at
 from faults_media import decode_mutant, originals
+from PIL import Image
 
 from mediarank import disk, store
+from mediarank.collections.sources import CollectionConfig
 from mediarank.features.cache import FeatureCache, cache_key
 from mediarank.labels import Labels
 from mediarank.media.confine import Confinement
 from mediarank.media.guard import Failed, guarded_map
+from mediarank.stages import collect
 from mediarank.types import FeatureMatrix, MediarankError
 
 ROOT = Path(__file__).resolve().parents[1]
 ZERO = ("io_lost", "io_silent", "flips_silent", "kill_other_bytes", "kill_leftovers", "mutant_crashes")
-ZERO += ("server_deaths", "cross_origin_changes")
+ZERO += ("probed_server_deaths", "cross_origin_changes")
 
 
 def write_features(path: Path, value: float) -> None:
@@ -77,6 +81,18 @@ def write_labels(path: Path, value: float) -> None:
 def write_measured(path: Path, value: float) -> None:
     with store.atomic_folder(path) as folder:
         store.write_measured(folder, {"m": {"map": value}}, table(value), table(value), table(value))
+
+
+def run_collect(path: Path, value: float) -> None:
+    """The stage `collect`, of a small folder of pictures that `value` decides."""
+    source = path.parents[2] / f"source {value}"
+    if not source.exists():
+        for k in range(4):
+            (source / f"class {k % 2}").mkdir(parents=True, exist_ok=True)
+            pixels = np.full((8, 8, 3), int(value) * 10 + k, np.uint8)
+            Image.fromarray(pixels).save(source / f"class {k % 2}/{k}.png")
+    with redirect_stderr(io.StringIO()):  # its notes about the folder, once per kill
+        collect.run(CollectionConfig("folder", str(source)), path)
 
 
 WRITERS: dict[str, tuple[Callable[[Path, float], None], Callable[[Path], Any]]] = {
@@ -168,7 +184,8 @@ def faults(folder: Path) -> dict[str, int]:
 def kills(folder: Path) -> dict[str, int]:
     """Kill the writer at each step, write again: the same bytes, and nothing left over."""
     tried = other = left = 0
-    for kind, (write, _) in WRITERS.items():
+    writers = {kind: write for kind, (write, _) in WRITERS.items()} | {"collect": run_collect}
+    for kind, write in writers.items():
         write(folder / kind / "reference/target", 2.0)
         wanted = contents(folder / kind / "reference")
         step, killed = 0, True
@@ -281,7 +298,7 @@ def doors(folder: Path) -> dict[str, int]:
     finally:
         for record in records.values():
             processes.end(record)
-    return {"cross_origin_changes": changes, "server_deaths": deaths}
+    return {"cross_origin_changes": changes, "probed_server_deaths": deaths}
 
 
 def ask(port: int, method: str, path: str, headers: dict[str, str], body: Any = None) -> tuple[int, Any]:

@@ -38,7 +38,7 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import fit_scaler
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, skipped_results
+from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, passed_over
 from mediarank.teaching.journal import Journal, statements_of_call
 from mediarank.teaching.learning import teach
 from mediarank.teaching.many_names import held_out_scores, probabilities_of
@@ -315,7 +315,7 @@ def feedback(data: Described, queries: int = 60, shown: int = 20) -> dict[str, A
             if fits:
                 clicked.append(fits[0])
                 own.append(
-                    Event(query, (fits[0],), implied=skipped_results(left[:shown], fits[:1]), id=f"{query} {clicks}")
+                    Event(query, (fits[0],), implied=passed_over(left[:shown], fits[:1]), id=f"{query} {clicks}")
                 )
         events += own
     all_of_them = Teacher(live, events)

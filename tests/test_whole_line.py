@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(1200)  # a whole run is set up within the first test
 SMALL = {"images": 96, "clips": 64, "seed": 3}
 IMAGE_FEATURES = ("lab_thirds", "hog")
+CLASSIFIERS = ["motion", "objects", "scene", "sound"]
 FEATURES = (*IMAGE_FEATURES, "gist_frames", "motion", "sound")
 
 
@@ -87,7 +88,8 @@ def keep_features(project: Path) -> None:
         change_params(project, section, None, kept)
     systems = params["systems"]
     systems["concepts"] |= {"base_models": list(IMAGE_FEATURES), "rounds": 20, "lambdas": [], "cost_weights": [0.0]}
-    systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5}
+    systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5, "classifiers": CLASSIFIERS}
+    del systems["events"]["network"]
     systems["retrieval"] |= {"features": list(IMAGE_FEATURES), "instances": 5000}
     systems["attributes"] |= {"kernels": [{"feature": name} for name in IMAGE_FEATURES], "folds": 3, "max_pairs": 500}
     systems["annotation"] |= {"features": list(IMAGE_FEATURES), "methods": ["jec", "rnn", "2pknn"], "folds": 2}

@@ -1,4 +1,4 @@
-"""The labels of a collection as tables: the contract between sources and everything that learns."""
+"""The labels of a source as tables: the contract between sources and everything that learns."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 `target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
 A region is a named box, in fractions of the picture as it is shown.
-Items of one `group` never straddle a split. `queries` are the items that may be searched with; an empty table means any. A split
-prescribes a role, a fold, or both; what it leaves open is empty.
+Items of one `group` never straddle a split. `queries` are the items that may be used as queries; if empty, all may. A
+split prescribes a role, a fold, or both; the other is empty.
 """
 
 LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -45,7 +45,7 @@ LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "queries": ("item",),
     "splits": ("item",),
 }
-"""What a row is about: rows with the same key and other values contradict each other."""
+"""The key of a row: rows with the same key and other values contradict each other."""
 
 LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
     **{name: columns[:1] for name, columns in LABEL_TABLES.items()},
@@ -55,21 +55,21 @@ LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
 """The columns that name items."""
 
 OPTIONAL_COLUMNS: Final = ("fold",)
-"""Columns that a table may lack; they are then empty."""
+"""Optional columns; empty if a table comes without them."""
 
 NUMBER_COLUMNS: Final = ("strength", "left", "top", "width", "height")
 """Read as numbers; other columns are text, and `relevant` is a flag."""
 
 OF_QUARANTINED: Final = "is about a quarantined item"
 OF_UNKNOWN: Final = "is about an item that is not in the collection"
-"""Reasons for refusing a label. The first is a consequence of the file, which counts by itself."""
+"""Reasons for refusing a label. The first follows from the file's quarantine, which is counted separately."""
 
 RELATIONS: Final = (">", "=")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """All label tables; a table is empty where the source says nothing of its kind."""
+    """The labels of a source; every table exists, and is empty if the source has no such labels."""
 
     tables: Mapping[str, pd.DataFrame]
 
@@ -116,17 +116,17 @@ class Labels:
 
     @property
     def looked_at(self) -> set[str]:
-        """Items that were labelled at all, even if only as not showing something."""
+        """Items that `shown` makes a statement about, including those that show nothing."""
         name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
         return set(self[name]["item"])
 
     def queries_among(self, items: Iterable[str]) -> list[str]:
-        """The items that may be searched with: all of them, unless the source names its queries."""
+        """Those of `items` that may be used as queries: all, unless the source names its queries."""
         named = set(self["queries"]["item"])
         return [item for item in items if not named or item in named]
 
     def restricted_to(self, items: Iterable[str]) -> Labels:
-        """The labels of `items` only; orderings of classes are kept."""
+        """Only the labels of `items`; orderings of classes stay."""
         known = set(items)
         classes = set(self["classes"]["class"])
         kept = {}

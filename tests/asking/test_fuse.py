@@ -62,7 +62,7 @@ def test_out_of_fold_scores_come_in_a_table_of_their_own_and_are_joined_by_item(
         assert [found["motion"], found["sound"]] == pytest.approx(oracle.weights_.tolist())
         with pytest.raises(DataError, match="give a table"):
             fuse(source, target, clips, method)
-    with pytest.raises(DataError, match="give every one a row"):
+    with pytest.raises(DataError, match="out-of-fold scores"):
         fuse(source, target, clips, "log_odds", held_out.iloc[1:])
 
 

@@ -16,8 +16,9 @@ from mediarank import store
 from mediarank.explorer.app import create_app
 from mediarank.explorer.doors import Doors
 
-HOSTILE = "images/<img src=x onerror=alert(1)>.png"
-"""A file name that would run as script if it were not escaped."""
+NAME = "fire_<img src=x onerror=alert(1)>.png"
+HOSTILE = f"images/{NAME}"
+"""An item whose file name would run as script if it were not escaped."""
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +27,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setenv("MEDIARANK_JOBS", "1")  # starting processes would take longer than the work
-        root = fitted_project.make(tmp_path_factory.mktemp("explored"))
+        root = fitted_project.make(tmp_path_factory.mktemp("explored"), named={9: NAME})
         fitted_project.add_systems(root)
     rows = [("file", HOSTILE, HOSTILE, "truncated <b>")]
     table = pd.DataFrame(rows, columns=["what", "item_id", "source", "reason"])
@@ -42,9 +43,22 @@ def project(explored: Path, tmp_path: Path) -> Path:
     return root
 
 
+@pytest.fixture(autouse=True)
+def _author(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")
+
+
 @pytest.fixture
 def doors() -> Doors:
     return Doors("127.0.0.1", 8765)
+
+
+@pytest.fixture
+def teaching(project: Path, doors: Doors) -> Iterator[TestClient]:
+    """A client of a project that may be written to."""
+    app = create_app(project, doors, lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as found:
+        yield found
 
 
 @pytest.fixture

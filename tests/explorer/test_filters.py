@@ -53,7 +53,7 @@ def test_an_address_brings_the_state_back(snapshot: Snapshot) -> None:
 def test_orders(snapshot: Snapshot) -> None:
     strength = np.linspace(1, 0, len(snapshot.items))
     strength[:2] = np.nan
-    rows = select(snapshot, Choice.of([("order", "attribute:warm")]), lambda name: strength).rows.tolist()
+    rows = select(snapshot, Choice.of([("order", "attribute:warm")]), lambda what, name: strength).rows.tolist()
     assert rows == [*range(2, len(strength)), 0, 1], "strongest first, the unknown last"
     with pytest.raises(DataError, match="order"):
         Choice.of([("order", "magic")])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import cv2
@@ -64,10 +65,15 @@ def picture(kind: str, seed: int) -> np.ndarray[Any, Any]:
     return cv2.cvtColor(hsv, cv2.COLOR_HSV2RGB)
 
 
-def make(root: Path, items: int = 72, noise: float = 0.0, seed: int = 0) -> Path:
-    """noise : share of the labels that are given at random, so that the system gets worse"""
+def make(
+    root: Path, items: int = 72, noise: float = 0.0, seed: int = 0, named: Mapping[int, str] = MappingProxyType({})
+) -> Path:
+    """
+    noise : share of the labels that are given at random, so that the system gets worse
+    named : number of a picture -> its file name, if it should have another than the usual one
+    """
     data = root / "data"
-    manifest, frames, labels, roles = collect(data, items)
+    manifest, frames, labels, roles = collect(data, items, named)
     if noise:
         rng = np.random.default_rng(seed)
         classes = labels["classes"]
@@ -135,12 +141,14 @@ def add_systems(root: Path) -> None:
     fit(data, "annotation", annotation, Needs(types))
 
 
-def collect(data: Path, items: int) -> tuple[Manifest, pd.DataFrame, Labels, Roles]:
+def collect(
+    data: Path, items: int, named: Mapping[int, str] = MappingProxyType({})
+) -> tuple[Manifest, pd.DataFrame, Labels, Roles]:
     """Pictures of three classes in turn: their originals, their working copies and the tables."""
     rows, copies, classes, roles = [], [], [], []
     for k in range(items):
         kind = list(HUES)[k % 3]
-        item = f"images/{kind}_{k:03d}.png"
+        item = f"images/{named.get(k, f'{kind}_{k:03d}.png')}"
         done, coded = cv2.imencode(".png", cv2.cvtColor(picture(kind, k), cv2.COLOR_RGB2BGR))
         assert done
         content = coded.tobytes()

@@ -14,7 +14,7 @@ from made_live import live_ranker
 
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.teaching import feedback as module
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, moved, skipped_results
+from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, moved, passed_over
 from mediarank.teaching.journal import Journal
 from mediarank.teaching.undoing import undo_statements
 from mediarank.types import DataError
@@ -89,13 +89,13 @@ def test_everybody_moves_further_than_one_query() -> None:
 
 def test_only_what_fits_is_enough() -> None:
     before = found(Teacher(live_ranker(), []))
-    implied = skipped_results(before, [before[10]])
+    implied = passed_over(before, [before[10]])
     assert implied == tuple(before[:10])
     weak = Teacher(live_ranker(), [Event(QUERY, (before[10],), implied=implied)])
     strong = Teacher(live_ranker(), [Event(QUERY, (before[10],), irrelevant=implied)])
     assert found(weak).index(before[10]) < 10
     assert 0 < np.abs(weights(weak) - weak.live.start).max() < np.abs(weights(strong) - strong.live.start).max()
-    assert skipped_results(["a", "b"], []) == ("a", "b")
+    assert passed_over(["a", "b"], []) == ("a", "b")
 
 
 def test_one_that_does_not_fit_is_enough_too() -> None:

@@ -1,4 +1,4 @@
-"""What is in the collection: sources, quarantine, names to ask for, near-duplicates, and export of labels."""
+"""Show the collection: sources, quarantine, names to ask for, near-duplicates, and export of labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mediarank import store
-from mediarank.cli.app import DATA, app
+from mediarank.cli.app import DATA, app, console
 from mediarank.types import ConfigError
 
 
@@ -33,7 +33,6 @@ def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to 
 @app.command()
 def quarantine() -> None:
     """Print what can't be used, why, and what it would need; and what was skipped."""
-    from rich.console import Console
     from rich.table import Table
 
     from mediarank.asking.quarantine import current_quarantine
@@ -41,15 +40,15 @@ def quarantine() -> None:
     found = current_quarantine(DATA)
     view = Table(title=f"{len(found.table)} in quarantine, {found.note}", title_justify="left")
     for name in ("item", "where", "reason", "needs"):
-        view.add_column(name, overflow="fold")  # a name that is cut short can't be looked for
+        view.add_column(name, overflow="fold")  # a truncated name can't be searched for
     for what, item, source, *rest in found.table.itertuples(index=False, name=None):
         view.add_row(*(_shown(cell) for cell in (item, what if source == item else source, *rest)))
-    Console().print(view)
+    console().print(view)
     if len(found.skipped):
         view = Table("kind", "reason", "files", "example", title="Skipped", title_justify="left")
         for row in found.skipped.itertuples(index=False):
             view.add_row(*(_shown(cell) for cell in row))
-        Console().print(view)
+        console().print(view)
 
 
 @app.command()
@@ -71,7 +70,7 @@ def names(
 @app.command()
 def duplicates(
     bits: Annotated[
-        int | None, typer.Option(min=0, max=15, help="how different; by default splits.near_duplicate_bits")
+        int | None, typer.Option(min=0, max=15, help="how many bits may differ; by default splits.near_duplicate_bits")
     ] = None,
     to: Annotated[Path | None, typer.Option(help="a CSV file to write them to")] = None,
 ) -> None:
@@ -118,7 +117,5 @@ def export(
 
 
 def _shown(cell: object) -> str:
-    """Text from data as a terminal may show it: no markup, no control characters."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(cell)))
+    """Text from data as a terminal may show it: without control characters. `console` reads no markup in it."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(cell))

@@ -23,7 +23,8 @@ def explore(
     from mediarank.explorer.app import create_app
     from mediarank.explorer.doors import Doors
 
-    config.load()  # a wrong params.yaml is found before the page is opened
+    params = config.load()  # a wrong params.yaml is found before the page is opened
     doors = Doors(host, port)
+    pages = create_app(Path.cwd(), doors, copying, originals=Path(params.collection.path))
     print(f"The explorer: {doors.address}  (Ctrl+C ends it)")
-    uvicorn.run(create_app(Path.cwd(), doors, copying), host=host, port=port, log_level="warning", access_log=False)
+    uvicorn.run(pages, host=host, port=port, log_level="warning", access_log=False)

@@ -1,4 +1,4 @@
-"""Say which results of a search fit; list it, take it back, forget it."""
+"""Say which results of a search fit; list feedback, take it back, forget it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AddByDefault(TyperGroup):
     """`feedback IMAGE …` means `feedback add IMAGE …`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `add` before a first word that is no command."""
+        """Put `add` before a first word that is not a command."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = ["add", *args]
         return super().parse_args(ctx, args)
@@ -41,18 +41,18 @@ def add(
     image: Example,
     relevant: Annotated[list[str] | None, typer.Option(help="results that fit")] = None,
     irrelevant: Annotated[
-        list[str] | None, typer.Option(help="results that do not; by default what was skipped")
+        list[str] | None, typer.Option(help="results that do not; by default those that were skipped")
     ] = None,
     scope: Annotated[
         Literal["query", "session", "everybody"],
-        typer.Option(help="whom it counts for: this query (and a little everybody), this session, or everybody"),
+        typer.Option(help="where it counts: this query (and a little for everybody), this session, or everybody"),
     ] = "query",
     count: Annotated[int, typer.Option(min=1, help="how many results were shown")] = 20,
     method: Method = None,
 ) -> None:
     """Say which results fit an image and which don't. The next search uses it."""
     from mediarank.asking.search import query_vectors
-    from mediarank.teaching.feedback import Event, Teacher, moved, open_teacher, skipped_results
+    from mediarank.teaching.feedback import Event, Teacher, moved, open_teacher, passed_over
 
     space = workspace()
     teacher, log, _ = open_teacher(space, FEEDBACK, SNAPSHOTS, method)
@@ -67,7 +67,7 @@ def add(
     inside = query.item is not None
     session = session_name() or ("cli" if scope == "session" else "")
     before = teacher.search(name, vectors, count, session, sha256, inside)
-    implied = () if rest else skipped_results([hit.item for hit in before], fits)
+    implied = () if rest else passed_over([hit.item for hit in before], fits)
     own = () if inside else tuple(vectors)
     event = Event(name, fits, rest, implied, scope, session if scope == "session" else "", sha256, own)
     teacher.live.model.places([*fits, *rest])
@@ -77,14 +77,12 @@ def add(
     others_named = f"{len(rest)} irrelevant" if rest else f"{len(implied)} skipped"
     print(f"{said.id}: {len(fits)} relevant, {others_named}, for {scope}: {change}")
     if after.share < 1:
-        print(
-            f"Everybody's weights use {after.share:.0%} of what was taught: more would rank validation queries worse."
-        )
+        print(f"Everybody's weights use {after.share:.0%} of the feedback; more would rank validation queries worse.")
 
 
 @feedback.command("list")
 def list_events() -> None:
-    """List the feedback that holds, and what can't be used."""
+    """List the feedback that holds, and which feedback can't be used."""
     from mediarank.teaching.feedback import FeedbackLog
 
     events, damaged = FeedbackLog(FEEDBACK).read()
@@ -111,12 +109,12 @@ def undo(
     from mediarank.teaching.undoing import undo_statements
 
     undo_statements(FEEDBACK, event, "cli")
-    print("taken back; the next search does without it")
+    print("taken back; the next search ignores it")
 
 
 @feedback.command()
 def forget(
-    image: Annotated[str | None, typer.Argument(help="forget what was said of searches with this one only")] = None,
+    image: Annotated[str | None, typer.Argument(help="forget only the feedback on searches with this image")] = None,
     everything: Annotated[bool, typer.Option("--all", help="forget all feedback of everybody")] = False,
 ) -> None:
     """Take back all feedback on searches with one image, or everything. `undo` brings it back."""
@@ -138,7 +136,7 @@ def forget(
 
 
 def content_hash(space: Workspace, query: Asked) -> str:
-    """Of the item or file that is searched with."""
+    """Hash of the item or file that is searched with."""
     import hashlib
 
     if query.path is not None:
@@ -149,5 +147,5 @@ def content_hash(space: Workspace, query: Asked) -> str:
 
 
 def session_name() -> str:
-    """The session that searches and feedback belong to, if one is named."""
+    """The session of searches and feedback, if one is named."""
     return os.environ.get(SESSION_VARIABLE, "").strip()

@@ -16,9 +16,10 @@ def find(
     name: Annotated[str, typer.Argument(help="a concept or an event, as the labels call it")],
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
     system: Annotated[
-        Literal["concepts", "events"] | None, typer.Option(help="where both know the name; concepts come first")
+        Literal["concepts", "events"] | None,
+        typer.Option(help="the system to ask; by default the first that knows it"),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="leave out what is labelled with it already")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="leave out items that are already labelled with it")] = False,
     method: Method = None,
     precision: Annotated[
         float | None,

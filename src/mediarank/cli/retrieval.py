@@ -13,7 +13,7 @@ from mediarank.cli.opened import Example, Method, asked, copying, thumbnails, wo
 
 SHORTLIST = Path(".mediarank/shortlist")
 EXPLAINED = 3
-"""Hits whose reasons are given."""
+"""How many hits are explained."""
 
 
 @app.command()
@@ -25,7 +25,7 @@ def search(
         bool, typer.Option("--numbers", help="with --explain, also print the parts of the scores")
     ] = False,
     shortlist: Annotated[
-        bool, typer.Option("--shortlist", help="look only where the nearest are likely; for very large collections")
+        bool, typer.Option("--shortlist", help="search an index instead of every item; for very large collections")
     ] = False,
     method: Method = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("search.html"),
@@ -74,7 +74,7 @@ def search(
 
 
 def _outside(path: Path | None) -> bytes | None:
-    """A small picture of a file from outside, as the pipeline sees it."""
+    """A small picture of a file outside the collection, as the pipeline sees it."""
     from mediarank import config
     from mediarank.asking.describe import look
     from mediarank.media.thumbnails import small_jpeg

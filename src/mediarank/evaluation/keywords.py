@@ -2,7 +2,7 @@
 
 `keyword_table` counts, one row per word; `keyword_scores` sums it up in the four figures P, R, F1 and N+. Both averages
 run over all words of the vocabulary, so a frequent word weighs no more than a rare one, and a word that is never
-suggested counts with a precision of 0. `row_scores` does both for rows of numbers, many times a second. `suggested`
+suggested counts with a precision of 0. `row_scores` does both for arrays, and fast. `suggested`
 takes an item's words from a method's scores, and `summarise_keywords` puts the tables of several methods into one of
 figures with confidence intervals.
 """

@@ -31,7 +31,7 @@ def rank_methods(scores: Mapping[str, FeatureMatrix], judgments: Judgments) -> d
 
 
 def per_query(ranked: Mapping[str, Ranks], metrics: Sequence[str] = DEFAULT_METRICS) -> pd.DataFrame:
-    """One row per method and query: method, query, relevant (how many items are), then one column per metric."""
+    """One row per method and query: method, query, relevant (how many items), then one column per metric."""
     tables = [
         pd.DataFrame(
             {

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import quote, urlencode
+from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
-import numpy as np
-import numpy.typing as npt
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from mediarank.asking.describe import Copying
-from mediarank.asking.items import match_name
 from mediarank.explorer.doors import TOKEN_FIELD, Doors, Guard
+from mediarank.explorer.filters import Choice, Shown, select
+from mediarank.explorer.measures import measure
 from mediarank.explorer.snapshot import Snapshot, Snapshots
 from mediarank.types import ConfigError, DataError, MediarankError
 
@@ -43,12 +42,14 @@ class Explorer:
     """What every view needs: the snapshots, the checks at the door, and the templates.
 
     root : the project's folder; thumbnail_side : pixels of a thumbnail's longer side
+    originals : the folder that the collection comes from
     """
 
     root: Path
     doors: Doors
     snapshots: Snapshots
     thumbnail_side: int = 240
+    originals: Path | None = None
 
     def __post_init__(self) -> None:
         loader = PackageLoader("mediarank.explorer", "templates")
@@ -56,7 +57,7 @@ class Explorer:
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         self.templates.globals.update(pages=PAGES, page_token=self.doors.page_token, link=link)
-        self._strengths = lru_cache(maxsize=8)(self._strength)
+        self._chosen = lru_cache(maxsize=32)(_select)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -65,7 +66,7 @@ class Explorer:
     def page(self, template: str, path: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page from its template. path : of the navigation, to mark where we are"""
         newer = self.snapshots.newer()
-        text = self.templates.get_template(template).render(here=path, newer=newer, snapshot=self.snapshot, **values)
+        text = self.templates.get_template(template).render(here=path, newer=newer, **values)
         return HTMLResponse(text, status, headers={"Cache-Control": "no-store"})
 
     def part(self, template: str, **values: Any) -> HTMLResponse:
@@ -74,26 +75,27 @@ class Explorer:
             self.templates.get_template(template).render(**values), headers={"Cache-Control": "no-store"}
         )
 
-    def strength(self, attribute: str) -> npt.NDArray[Any]:
-        """How much of an attribute each item of the snapshot has; NaN where unknown."""
-        return self._strengths(self.snapshot, attribute)
-
-    def _strength(self, snapshot: Snapshot, attribute: str) -> npt.NDArray[Any]:
-        model = snapshot.workspace.model("attributes")
-        name = match_name(attribute, model.names, "attribute")
-        described = {kind: snapshot.workspace.matrices[kind] for kind in model.needs.features}
-        items = [item for item in model.able(described) if item in snapshot.place]
-        values = np.full(len(snapshot.items), np.nan)
-        values[[snapshot.place[item] for item in items]] = model.rank(described, items, [name])[:, 0]
-        return values
+    def choose(self, choice: Choice) -> Shown:
+        """The items of a choice; the windows of one grid ask for the same choice many times."""
+        return self._chosen(self.snapshot, tuple(choice.pairs()))
 
 
-def create_app(root: Path, doors: Doors, copying: Callable[[], Copying], thumbnail_side: int = 240) -> FastAPI:
-    """The application over a project's folder."""
+def _select(snapshot: Snapshot, pairs: tuple[tuple[str, str], ...]) -> Shown:
+    return select(snapshot, Choice.of(pairs), partial(measure, snapshot))
+
+
+def create_app(
+    root: Path,
+    doors: Doors,
+    copying: Callable[[], Copying],
+    thumbnail_side: int = 240,
+    originals: Path | None = None,
+) -> FastAPI:
+    """The application over a project's folder. originals : the folder that the collection comes from"""
     from mediarank.explorer.views import ROUTERS
 
     app = FastAPI(title="mediarank", openapi_url=None, docs_url=None, redoc_url=None)
-    explorer = Explorer(root, doors, Snapshots(root, copying), thumbnail_side)
+    explorer = Explorer(root, doors, Snapshots(root, copying), thumbnail_side, originals)
     app.state.explorer = explorer
     app.add_middleware(Guard, doors=doors)
     app.mount("/static", StaticFiles(directory=HERE / "static"), name="static")
@@ -128,6 +130,10 @@ async def checked_form(request: Request) -> dict[str, list[str]]:
     return fields
 
 
+Fields = Annotated[dict[str, list[str]], Depends(checked_form)]
+"""The fields of a form, for views that change something; such views are plain functions, which may take their time."""
+
+
 def link(path: str, **parameters: Any) -> str:
     """An address with its parameters escaped; a list gives one parameter per value."""
     pairs = [
@@ -136,3 +142,16 @@ def link(path: str, **parameters: Any) -> str:
         for value in (given if isinstance(given, list | tuple) else [given])
     ]
     return f"{quote(path)}?{urlencode(pairs)}" if pairs else quote(path)
+
+
+def local(address: str) -> str:
+    """An address on this server; anything else becomes the first page."""
+    return address if address.startswith("/") and not address.startswith("//") and "\\" not in address else "/"
+
+
+def with_parameters(address: str, **parameters: str) -> str:
+    """An address of ours with some of its parameters set anew; empty ones are left out."""
+    parts = urlsplit(local(address))
+    kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in parameters]
+    pairs = [*kept, *((name, value) for name, value in parameters.items() if value)]
+    return f"{parts.path}?{urlencode(pairs)}" if pairs else parts.path

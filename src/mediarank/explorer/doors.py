@@ -1,4 +1,4 @@
-"""Who may come in: the checks that every request passes before a page sees it.
+"""Access checks that every request passes before a page sees it.
 
 On loopback only the address that was opened counts as Host and Origin, so that no other web page can read or change
 anything, whatever name it gives this machine. On any other address a token is asked for, which the start prints. State
@@ -19,6 +19,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 COOKIE: Final = "mediarank-access"
+UPLOAD_BYTES: Final = 64 * 1024**2
+FORM_BYTES: Final = 1024**2
+UPLOAD_PATH: Final = "/search/file"
 TOKEN_FIELD: Final = "token"  # noqa: S105 - the name of a field
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]", "::1")
 POLICY: Final = (
@@ -99,6 +102,8 @@ class Guard(BaseHTTPMiddleware):
             return PlainTextResponse("Requests from other pages are refused.", 403)
         if request.method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("Only GET and POST are answered.", 405)
+        if request.method == "POST" and (refused := _too_large(request)):
+            return refused
         given = request.query_params.get("access")
         if given is not None and hmac.compare_digest(given.encode(), doors.access.encode()):
             welcome = RedirectResponse(request.url.path, 303)
@@ -114,3 +119,14 @@ def _from_another_page(request: Request) -> bool:
     foreign = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
     followed = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
     return foreign and not followed
+
+
+def _too_large(request: Request) -> Response | None:
+    """Refuse a body that is too large, or that does not say how large it is, before it is read."""
+    length = request.headers.get("content-length", "")
+    most = UPLOAD_BYTES if request.url.path == UPLOAD_PATH else FORM_BYTES
+    if not length.isdecimal():
+        return PlainTextResponse("The request does not say how long it is.", 411)
+    if int(length) > most + FORM_BYTES:
+        return PlainTextResponse(f"Up to {most // 1024**2} MB can be sent here.", 413)
+    return None

@@ -1,17 +1,18 @@
 """One version of the collection in memory: what the pages read, whatever a run replaces meanwhile.
 
 Tables are read once and matrices are memory-mapped, and files are replaced as a whole, so a snapshot stays whole while
-a run writes the next version. `Snapshots` holds the current one, and says when a newer version lies on disk.
+a run writes the next version. Labels are those of this moment: the version's own with what people said since on top.
+`Snapshots` holds the current snapshot, follows the journal, and says when a newer version lies on disk.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,35 +21,57 @@ import pandas as pd
 from mediarank import store
 from mediarank.asking.describe import Copying
 from mediarank.asking.workspace import Workspace
-from mediarank.types import DataError, MediarankError
+from mediarank.labels import Labels
+from mediarank.teaching.journal import FEEDBACK_STREAM, FOLDER, LABEL_STREAM, Journal
+from mediarank.teaching.labelling import Items, Vocabulary
+from mediarank.teaching.merging import Merged, merge_read
+from mediarank.types import QUARANTINED, DataError, MediarankError
 
-MARKS = ("manifest/manifest.parquet", "frames/frames.parquet", "report/report.html")
+MARKS: Final = ("manifest/manifest.parquet", "frames/frames.parquet", "report/report.html")
 """Files below the data folder whose change means another version."""
+LABELS: Final = {"class": "classes", "keyword": "keywords", "concept": "concepts", "event": "events"}
+"""Kind of label -> its table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """One version of what the stages wrote.
+    """One version of what the stages wrote, with the labels of this moment.
 
-    mark : changes when a run has written another version
-    items : one row per usable item, sorted by id: what can be filtered and sorted by
+    mark : changes when a run has written another version; journal_mark : when somebody has said something
+    source : the labels of the source; merged : with what people said on top
+    items : one row per item, sorted by id: what can be filtered and sorted by
+    place : item -> its row
     """
 
     root: Path
     workspace: Workspace
     mark: str
+    journal_mark: str
+    source: Labels
+    merged: Merged
     items: pd.DataFrame
+    place: Mapping[str, int]
 
     @classmethod
     def open(cls, root: Path, copying: Callable[[], Copying]) -> Snapshot:
         data = root / "data"
-        workspace = Workspace(data, copying)
-        return cls(root, workspace, read_mark(data), _items(workspace))
+        workspace, mark, journal_mark = Workspace(data, copying), read_mark(data), read_journal_mark(root)
+        own = data / "manifest/source_labels"
+        source = store.read_labels(own if own.is_dir() else data / "manifest/labels")
+        merged = merge_read(source, workspace.manifest, Journal(label_folder(root)).read())
+        items = _items(workspace, merged.labels)
+        place = {item: row for row, item in enumerate(items["item"].tolist())}
+        return cls(root, workspace, mark, journal_mark, source, merged, items, place)
 
-    @cached_property
-    def place(self) -> Mapping[str, int]:
-        """Item -> its row."""
-        return {item: row for row, item in enumerate(self.items["item"].tolist())}
+    def following(self, journal_mark: str) -> Snapshot:
+        """The same version with the labels of now."""
+        merged = merge_read(self.source, self.workspace.manifest, Journal(label_folder(self.root)).read())
+        items = self.items.assign(**{"class": _classes(self.items["item"], merged.labels)})
+        return replace(self, journal_mark=journal_mark, merged=merged, items=items)
+
+    @property
+    def labels(self) -> Labels:
+        return self.merged.labels
 
     def row(self, item: str) -> Mapping[str, Any]:
         """All that the table says of an item, which must be in the collection."""
@@ -57,13 +80,16 @@ class Snapshot:
         return dict(self.items.iloc[self.place[item]])
 
     @cached_property
+    def usable(self) -> npt.NDArray[np.bool_]:
+        """Which rows can be used: all but those in quarantine."""
+        return (self.items["quarantine"] == "").to_numpy()
+
+    @cached_property
     def labels_of(self) -> Mapping[str, list[tuple[str, str]]]:
         """Item -> what its labels say, as (kind, name)."""
-        labels = self.workspace.labels
         said: dict[str, list[tuple[str, str]]] = {}
-        tables = {"class": "classes", "keyword": "keywords", "concept": "concepts", "event": "events"}
-        for kind, table in tables.items():
-            rows = labels[table]
+        for kind, table in LABELS.items():
+            rows = self.labels[table]
             if "relevant" in rows:
                 rows = rows[rows["relevant"].astype(bool)]
             item = "clip" if kind == "event" else "item"
@@ -95,14 +121,26 @@ class Snapshot:
 
     def judged(self, system: str) -> frozenset[str]:
         """The items that labels say something of, for `concepts` or `events`."""
-        labels = self.workspace.labels
-        return frozenset(labels["events"]["clip"]) if system == "events" else frozenset(labels.looked_at)
+        return frozenset(self.labels["events"]["clip"]) if system == "events" else frozenset(self.labels.looked_at)
 
     @cached_property
     def groups(self) -> Mapping[str, list[str]]:
         """Group -> its items, for groups of more than one: near-duplicates and what was taken together."""
-        counted = self.items.groupby("group")["item"].apply(list)
-        return {str(group): items for group, items in counted.items() if len(items) > 1}
+        several = self.items[self.items["group"].duplicated(keep=False) & self.usable]
+        found: dict[str, list[str]] = {}
+        for group, item in zip(several["group"].tolist(), several["item"].tolist(), strict=True):
+            found.setdefault(group, []).append(item)
+        return {group: items for group, items in found.items() if len(items) > 1}
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The names that labels use."""
+        return Vocabulary.of(self.labels)
+
+    @cached_property
+    def named_items(self) -> Items:
+        """Items by what people call them."""
+        return Items(self.workspace.manifest)
 
 
 class Snapshots:
@@ -114,59 +152,89 @@ class Snapshots:
         self._current: Snapshot | None = None
 
     def current(self) -> Snapshot:
+        """The version that is shown, with the labels of now."""
         with self._lock:
+            mark = read_journal_mark(self._root)
             if self._current is None:
                 self._current = Snapshot.open(self._root, self._copying)
+            elif self._current.journal_mark != mark:
+                self._current = self._current.following(mark)
             return self._current
 
     def renew(self) -> Snapshot:
         """Open what lies on disk now."""
+        opened = Snapshot.open(self._root, self._copying)
         with self._lock:
-            self._current = Snapshot.open(self._root, self._copying)
-            return self._current
+            self._current = opened
+        return opened
 
     def newer(self) -> bool:
         """Whether a run has written another version since."""
-        return read_mark(self._root / "data") != self.current().mark
+        return self._current is not None and read_mark(self._root / "data") != self._current.mark
+
+
+def label_folder(root: Path) -> Path:
+    return root / FOLDER / LABEL_STREAM
+
+
+def feedback_folder(root: Path) -> Path:
+    return root / FOLDER / FEEDBACK_STREAM
 
 
 def read_mark(data: Path) -> str:
     """Changes when a file of `MARKS` does."""
+    return _mark([data / name for name in MARKS])
+
+
+def read_journal_mark(root: Path, folder: Callable[[Path], Path] = label_folder) -> str:
+    """Changes when somebody says something."""
+    return _mark(Journal(folder(root)).files())
+
+
+def _mark(paths: list[Path]) -> str:
     found = []
-    for name in MARKS:
+    for path in paths:
         try:
-            facts = (data / name).stat()
-            found.append(f"{facts.st_mtime_ns}.{facts.st_size}.{facts.st_ino}")
+            facts = path.stat()
+            found.append(f"{path.name}.{facts.st_mtime_ns}.{facts.st_size}.{facts.st_ino}")
         except FileNotFoundError:
             found.append("none")
     return "-".join(found)
 
 
-def _items(workspace: Workspace) -> pd.DataFrame:
-    """item, kind, folder, class, role, group, taken, width, height, seconds, of every usable item."""
-    usable = workspace.manifest.usable
-    ids = usable["item_id"].astype(str)
-    classes = workspace.labels.class_of
+def _items(workspace: Workspace, labels: Labels) -> pd.DataFrame:
+    """One row per item of the manifest; `quarantine` is the reason why it can't be used, or empty."""
+    table = workspace.manifest.table.sort_values("item_id", ignore_index=True)
+    ids = table["item_id"].astype(str)
     role: dict[str, str] = {}
-    group = dict(zip(ids, usable["group_id"].astype(str), strict=True))
+    group = dict(zip(ids, table["group_id"].astype(str), strict=True))
     path = workspace.data / "splits/roles.parquet"
     if path.exists():
-        table = store.read_roles(path).table
-        role = dict(zip(table["item_id"], table["role"], strict=True))
-        group |= dict(zip(table["item_id"], table["group_id"].astype(str), strict=True))
-    taken = usable["taken_at"].fillna("").astype(str) if "taken_at" in usable else pd.Series([""] * len(usable))
+        roles = store.read_roles(path).table
+        role = dict(zip(roles["item_id"], roles["role"], strict=True))
+        group |= dict(zip(roles["item_id"], roles["group_id"].astype(str), strict=True))
+    taken = table["taken_at"].fillna("").astype(str) if "taken_at" in table else pd.Series([""] * len(table))
+    bad = table["status"] == QUARANTINED
     return pd.DataFrame(
         {
             "item": ids.to_numpy(),
-            "kind": usable["kind"].astype(str).to_numpy(),
+            "kind": table["kind"].astype(str).to_numpy(),
             "folder": [str(PurePosixPath(item).parent) for item in ids],
-            "class": [classes.get(item, "") for item in ids],
+            "class": _classes(ids, labels),
             "role": [role.get(item, "") for item in ids],
             "group": [group[item] for item in ids],
             "taken": taken.to_numpy(),
-            "width": usable["width"].to_numpy(),
-            "height": usable["height"].to_numpy(),
-            "seconds": usable["seconds"].to_numpy(dtype=np.float64),
-            "sha256": usable["sha256"].astype(str).to_numpy(),
+            "year": taken.str[:4].to_numpy(),
+            "width": table["width"].to_numpy(),
+            "height": table["height"].to_numpy(),
+            "seconds": table["seconds"].to_numpy(dtype=np.float64),
+            "sha256": table["sha256"].astype(str).to_numpy(),
+            "path": table["path"].astype(str).to_numpy(),
+            "quarantine": np.where(bad, table["reason"].astype(str), ""),
         }
     )
+
+
+def _classes(items: pd.Series, labels: Labels) -> list[str]:
+    classes = labels.class_of
+    return [classes.get(item, "") for item in items]

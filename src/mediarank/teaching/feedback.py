@@ -293,12 +293,12 @@ def moved(before: Sequence[Hit], after: Sequence[Hit]) -> Moved:
     return Moved(sum(places.get(hit.item) != rank for rank, hit in enumerate(after)), len(after))
 
 
-def skipped_results(shown: Sequence[str], relevant: Sequence[str], most: int = 10) -> tuple[str, ...]:
+def passed_over(shown: Sequence[str], relevant: Sequence[str], most: int = 10) -> tuple[str, ...]:
     """Results that were shown before the last relevant one and not chosen; if there are none, those right after.
 
-    >>> skipped_results(["a", "b", "c", "d"], ["c"])
+    >>> passed_over(["a", "b", "c", "d"], ["c"])
     ('a', 'b')
-    >>> skipped_results(["a", "b", "c"], ["a"])
+    >>> passed_over(["a", "b", "c"], ["a"])
     ('b', 'c')
     """
     places = [k for k, item in enumerate(shown) if item in relevant]

@@ -8,6 +8,7 @@ from made_concepts import CONFIG, collection, inputs_of
 
 from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
+from mediarank.learners.boosting.plan import Plan
 from mediarank.systems.concepts.figures import (
     FULL,
     Trace,
@@ -19,6 +20,7 @@ from mediarank.systems.concepts.figures import (
     mean_curve,
     speed_up,
     trace,
+    trace_scored,
 )
 from mediarank.systems.concepts.fit import fit
 from mediarank.systems.concepts.model import Model
@@ -32,6 +34,13 @@ def line(concept: str, costs: list[float], precision: list[float]) -> Trace:
 
 SLOW = [line("boat", [1, 2, 4], [0.2, 0.4, 0.5]), line("fish", [1, 3, 8], [0.1, 0.2, 0.3])]
 QUICK = [line("boat", [1, 1.5], [0.3, 0.6]), line("fish", [1, 2], [0.1, 0.4])]
+
+
+def test_a_plan_without_steps_costs_nothing_and_orders_nothing() -> None:
+    relevant = np.array([False, True, False, False])
+    found = trace_scored(Plan.of_steps([]), "boat", np.ones((4, 2), np.float32), relevant)
+    assert found.evaluations.tolist() == [0.0]
+    assert found.precision[FULL].tolist() == [average_precision(relevant, np.zeros(4))]
 
 
 def test_a_trace_notes_what_the_walk_did() -> None:

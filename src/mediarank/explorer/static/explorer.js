@@ -1,37 +1,74 @@
 // What every page may use. Pages work without it, as links and forms; with it they are quicker to use.
 import { fillGrid } from "./grid.js";
-
-export const token = document.querySelector("meta[name=page-token]").content;
+import { inTurn, sendForm, swap } from "./swap.js";
 
 /** Say something in the corner of the page; screen readers read it out. */
-export function say(text) {
+function say(text) {
   const box = document.getElementById("said");
   box.textContent = text;
   clearTimeout(say.timer);
   say.timer = setTimeout(() => { box.textContent = ""; }, 6000);
 }
 
-/** Send a form's fields and get a piece of HTML; says what went wrong and gives null then. */
-export async function send(address, fields) {
-  const body = new URLSearchParams(fields);
-  body.append("token", token);
-  const answer = await fetch(address, { method: "POST", body, headers: { "X-Part": "1" } });
-  const text = await answer.text();
-  if (!answer.ok) { say(text); return null; }
-  return text;
-}
+const plain = (event) => !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) && !event.button;
 
-for (const select of document.querySelectorAll("select[data-submit]")) {
-  select.addEventListener("change", () => select.form.requestSubmit());
-}
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.dataset.busy) say(form.dataset.busy);
+  if (!form.dataset.swap) return;
+  event.preventDefault();
+  inTurn(() => sendForm(form, event.submitter, say));
+});
 
-// Arrow keys and single letters follow the links that name them, unless somebody is typing.
+document.addEventListener("click", (event) => {
+  const followed = event.target.closest("a[data-swap]");
+  if (followed && plain(event)) {
+    event.preventDefault();
+    inTurn(() => swap(followed.href, {}, followed.dataset.swap, say));
+  }
+  const seek = event.target.closest("[data-seek]");
+  const clip = document.querySelector("video");
+  if (seek && clip) { clip.currentTime = Number(seek.dataset.seek); clip.play(); }
+  if (event.target.closest("[data-tick-all]")) {
+    for (const box of document.querySelectorAll("input[name=pick][type=checkbox]:not([data-decided])")) box.checked = true;
+  }
+});
+
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-submit]")) event.target.form.requestSubmit();
+});
+
+// Keys press the buttons, follow the links and enter the fields that name them, unless somebody is typing.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target.closest("input, textarea, select, video, audio, [contenteditable]")) return;
-  const named = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key);
-  if (named) { event.preventDefault(); named.click(); }
+  if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, video, audio")) return;
+  const wanted = () => [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key && !one.disabled);
+  if (!wanted()) return;
+  event.preventDefault();
+  inTurn(() => {
+    const named = wanted();
+    if (!named) return undefined;
+    if (named.form?.dataset.swap && named.type === "submit") {
+      if (!named.formNoValidate && !named.form.reportValidity()) return undefined;
+      return sendForm(named.form, named, say);
+    }
+    if (named.dataset.swap) return swap(named.href, {}, named.dataset.swap, say);
+    if (named.matches("input")) named.focus(); else named.click();
+    return undefined;
+  });
 });
+
+// Folded parts that are fetched when they are first opened.
+document.addEventListener("toggle", async (event) => {
+  const part = event.target;
+  if (!part.open || !part.dataset.load) return;
+  const box = part.querySelector("div"), address = part.dataset.load;
+  delete part.dataset.load;
+  box.textContent = "Looking…";
+  const answer = await fetch(address, { headers: { "X-Part": "1" } });
+  const text = await answer.text();
+  if (answer.ok) box.innerHTML = text; else box.textContent = text;
+}, true);
 
 const size = document.querySelector("[data-size]");
 if (size) {
@@ -41,6 +78,10 @@ if (size) {
   size.addEventListener("input", () => { apply(); localStorage.setItem("tile", size.value); });
   apply();
 }
+
+// On a narrow screen the filters are folded at first.
+const fold = document.querySelector("[data-fold]");
+if (fold && window.matchMedia("(max-width: 800px)").matches) fold.open = false;
 
 // A file may be dropped on a form, or a picture pasted.
 const drop = document.querySelector("[data-drop]");
@@ -62,6 +103,6 @@ if (poll) {
     const answer = await fetch(poll.dataset.poll, { headers: { "X-Part": "1" } });
     if (!answer.ok) return;
     poll.innerHTML = await answer.text();
-    if (!poll.textContent.includes("is running")) { clearInterval(timer); location.reload(); }
+    if (!poll.querySelector("[data-running]")) { clearInterval(timer); location.reload(); }
   }, 1500);
 }

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from mediarank.explorer.views import attributes, collection, find, item, media, quarantine, search, versions
+from mediarank.explorer.views import (
+    attributes,
+    collection,
+    find,
+    item,
+    media,
+    quarantine,
+    review,
+    search,
+    teach,
+    versions,
+)
 
 ROUTERS: Final = (
     collection.router,
@@ -13,6 +24,8 @@ ROUTERS: Final = (
     find.router,
     search.router,
     attributes.router,
+    review.router,
+    teach.router,
     versions.router,
     quarantine.router,
 )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
+from fastapi.responses import RedirectResponse, Response
 
-from mediarank.explorer.app import Explorer, explorer_of
+from mediarank.explorer.app import Fields, explorer_of, link
+from mediarank.explorer.measures import strength
+from mediarank.explorer.said import say_pair
+from mediarank.explorer.snapshot import Snapshot
 
 router = APIRouter()
 STRIP: Final = 24
@@ -16,48 +19,79 @@ STRIP: Final = 24
 
 
 @router.get("/attributes")
-def attributes(request: Request, name: str = "", first: str = "", second: str = "", round: int = 0) -> Response:
+def attributes(
+    request: Request, name: str = "", first: str = "", second: str = "", round: int = 0, said: str = "", was: str = ""
+) -> Response:
     explorer = explorer_of(request)
-    names = explorer.snapshot.names.get("attributes", ())
+    snapshot = explorer.snapshot
+    names = snapshot.names.get("attributes", ())
     chosen = name if name in names else (names[0] if names else "")
+    asked = first in snapshot.place and second in snapshot.place
+    pairs = snapshot.labels["pairs"]
     return explorer.page(
         "attributes.html",
         "/attributes",
         names=names,
         name=chosen,
-        strip=strip(explorer, chosen) if chosen else [],
-        pair=pair(explorer, chosen, first, second, round) if chosen else None,
+        strip=strip(snapshot, chosen) if chosen else [],
+        compared=answer(snapshot, chosen, first, second) if chosen and asked else None,
+        pair=pair(snapshot, chosen, round) if chosen else None,
         round=round,
-        why=explorer.snapshot.workspace.why_not("attributes"),
+        said=said,
+        was=was,
+        taught=int((pairs["attribute"] == chosen).sum()),
+        why=snapshot.workspace.why_not("attributes"),
     )
 
 
-def strip(explorer: Explorer, name: str) -> list[dict[str, object]]:
+@router.post("/attributes/say")
+def say(request: Request, fields: Fields) -> Response:
+    """Write which of the two shows more, and show what the model thought, with the next two."""
+    snapshot = explorer_of(request).snapshot
+    name, first, second, relation = (fields.get(key, [""])[0] for key in ("name", "first", "second", "relation"))
+    for item in (first, second):
+        snapshot.row(item)
+    call = say_pair(snapshot, name, first, second, relation)
+    more = answer(snapshot, name, first, second)["more"]
+    given = fields.get("round", ["0"])[0]
+    same = {">": "first", "<": "second", "=": ""}[relation] == more
+    return RedirectResponse(
+        link(
+            "/attributes", name=name, round=(int(given) if given.isdecimal() else 0) + 1, said=call,
+            was="agreed" if same else "said otherwise",
+        ),
+        303,
+    )  # fmt: skip
+
+
+def strip(snapshot: Snapshot, name: str) -> list[dict[str, object]]:
     """Items at even steps, weakest first."""
-    values = explorer.strength(name)
+    values = strength(snapshot, name)
     known = np.flatnonzero(~np.isnan(values))
     order = known[np.argsort(values[known], kind="stable")]
     steps = sorted({round(k) for k in np.linspace(0, len(order) - 1, min(STRIP, len(order))).tolist()})
-    ids = explorer.snapshot.items["item"]
+    ids = snapshot.items["item"]
     return [{"item": ids.iloc[order[k]], "percent": round(100 * k / max(1, len(order) - 1))} for k in steps]
 
 
-def pair(explorer: Explorer, name: str, first: str, second: str, round: int) -> dict[str, object] | None:
-    """Two items and which shows more: the ones asked for, or two near each other, where an answer teaches most."""
-    values = explorer.strength(name)
-    snapshot = explorer.snapshot
+def answer(snapshot: Snapshot, name: str, first: str, second: str) -> dict[str, Any]:
+    """Which of two items shows more, by the model."""
+    values = strength(snapshot, name)
+    one, other = (float(values[snapshot.place[item]]) for item in (first, second))
+    more = "first" if one > other else "second" if other > one else ""
+    return {"first": first, "second": second, "more": more, "margin": abs(one - other)}
+
+
+def pair(snapshot: Snapshot, name: str, round: int) -> tuple[str, str] | None:
+    """Two items near each other in the order, where an answer teaches most; another two in each round."""
+    values = strength(snapshot, name)
     known = np.flatnonzero(~np.isnan(values))
     if len(known) < 2:
         return None
-    if first in snapshot.place and second in snapshot.place:
-        one, other = snapshot.place[first], snapshot.place[second]
-    else:
-        rng = np.random.default_rng([len(name), sum(map(ord, name)), round])
-        order = known[np.argsort(values[known], kind="stable")]
-        start = int(rng.integers(0, len(order) - 1))
-        far = min(len(order) - 1, start + 1 + int(rng.integers(0, max(1, len(order) // 10))))
-        one, other = order[[start, far]] if rng.random() < 0.5 else order[[far, start]]
+    rng = np.random.default_rng([len(name), sum(map(ord, name)), abs(round)])
+    order = known[np.argsort(values[known], kind="stable")]
+    start = int(rng.integers(0, len(order) - 1))
+    far = min(len(order) - 1, start + 1 + int(rng.integers(0, max(1, len(order) // 10))))
+    one, other = order[[start, far]] if rng.random() < 0.5 else order[[far, start]]
     ids = snapshot.items["item"]
-    more = "first" if values[one] > values[other] else "second" if values[other] > values[one] else ""
-    margin = abs(float(values[one] - values[other]))
-    return {"first": ids.iloc[one], "second": ids.iloc[other], "more": more, "margin": margin}
+    return str(ids.iloc[one]), str(ids.iloc[other])

@@ -7,30 +7,38 @@ from typing import Final
 from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
-from mediarank.explorer.app import Explorer, checked_form, explorer_of
-from mediarank.explorer.filters import FACETS, ORDERS, Choice, Shown, select
+from mediarank.explorer.app import Explorer, Fields, explorer_of, local
+from mediarank.explorer.filters import FACETS, ORDERS, Choice, Shown
+from mediarank.explorer.measures import FINDERS
 
 router = APIRouter()
 WINDOW: Final = 120
 """Items that are sent at a time."""
 VALUES: Final = 12
 """Values of a facet that are listed before the rest is folded."""
-NAMES: Final = {"year": "taken in", "alike": "near-duplicates"}
+NAMES: Final = {"year": "taken in", "alike": "near-duplicates", "quarantine": "quarantine"}
+FACET_OF: Final = {"concepts": "concept", "events": "event"}
+"""System -> the facet of its names."""
 
 
 @router.get("/")
 def collection(request: Request) -> Response:
     explorer = explorer_of(request)
     choice = Choice.of(request.query_params.multi_items())
-    shown = chosen(explorer, choice)
-    orders = [*ORDERS, *(f"attribute:{name}" for name in explorer.snapshot.names.get("attributes", ()))]
-    start = max(0, int(request.query_params.get("from", "0") or 0)) // WINDOW * WINDOW
+    if "likely" in request.query_params:  # the form's two fields become one value, so that the address says it all
+        return RedirectResponse(choice.address(), 303)
+    shown, snapshot = explorer.choose(choice), explorer.snapshot
+    named = [(FACET_OF[system], name) for system in FINDERS[::-1] for name in snapshot.names.get(system, ())]
+    orders = [*ORDERS, *(f"attribute:{name}" for name in snapshot.names.get("attributes", ()))]
+    orders += [f"score:{name}" for _, name in named]
+    given = request.query_params.get("from", "")
+    start = (int(given) if given.isdecimal() else 0) // WINDOW * WINDOW
     return explorer.page(
         "collection.html",
         "/",
         choice=choice,
         shown=shown,
-        total=len(explorer.snapshot.items),
+        total=int(snapshot.usable.sum()),
         tiles=tiles(explorer, shown, start),
         start=start,
         window=WINDOW,
@@ -38,6 +46,7 @@ def collection(request: Request) -> Response:
         facet_names=NAMES,
         listed=VALUES,
         orders=orders,
+        named=named,
     )
 
 
@@ -45,31 +54,21 @@ def collection(request: Request) -> Response:
 def grid(request: Request, start: int = 0) -> Response:
     """One window of the grid."""
     explorer = explorer_of(request)
-    shown = chosen(explorer, Choice.of(request.query_params.multi_items()))
+    shown = explorer.choose(Choice.of(request.query_params.multi_items()))
     return explorer.part("_tiles.html", tiles=tiles(explorer, shown, max(0, start)))
 
 
 @router.post("/renew")
-async def renew(request: Request) -> Response:
+def renew(request: Request, fields: Fields) -> Response:
     """Show the version that lies on disk now."""
-    fields = await checked_form(request)
     explorer_of(request).snapshots.renew()
     return RedirectResponse(local(fields.get("back", ["/"])[0]), 303)
-
-
-def chosen(explorer: Explorer, choice: Choice) -> Shown:
-    return select(explorer.snapshot, choice, explorer.strength)
 
 
 def tiles(explorer: Explorer, shown: Shown, start: int, count: int = WINDOW) -> list[dict[str, object]]:
     """What a tile shows of each item."""
     table = explorer.snapshot.items.iloc[shown.rows[start : start + count]]
     return [
-        {"item": item, "kind": kind, "name": item.rpartition("/")[2], "class": label, "seconds": seconds}
-        for item, kind, label, seconds in table[["item", "kind", "class", "seconds"]].itertuples(index=False)
+        {"item": item, "kind": kind, "name": item.rpartition("/")[2], "seconds": seconds, "bad": bool(reason)}
+        for item, kind, seconds, reason in table[["item", "kind", "seconds", "quarantine"]].itertuples(index=False)
     ]
-
-
-def local(address: str) -> str:
-    """An address on this server; anything else becomes the first page."""
-    return address if address.startswith("/") and not address.startswith("//") and "\\" not in address else "/"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -11,54 +12,134 @@ from fastapi.responses import Response
 from mediarank.asking.items import Asked
 from mediarank.asking.scores import scores_of
 from mediarank.explorer.app import Explorer, explorer_of
+from mediarank.explorer.measures import ASKING, strength
+from mediarank.explorer.said import labels_with_origin
+from mediarank.explorer.snapshot import Snapshot
+from mediarank.explorer.views.media import frames_of
+from mediarank.systems.events.model import FROZEN
+from mediarank.systems.events.model import Model as Events
 from mediarank.types import MediarankError
 
 router = APIRouter()
 WORDS: Final = 8
 """Keywords that are suggested."""
+RAISED: Final = 3
+"""Frames that are shown as the ones that raised the score."""
 
 
 @router.get("/item")
-def item(request: Request, item: str) -> Response:
+def item(request: Request, item: str, said: str = "", event: str = "") -> Response:
     explorer = explorer_of(request)
     snapshot = explorer.snapshot
     row = snapshot.row(item)
     place = snapshot.place[item]
-    ids = snapshot.items["item"]
+    ids, usable = snapshot.items["item"], np.flatnonzero(snapshot.usable)
+    at = int(np.searchsorted(usable, place))
+    after = at + (0 if row["quarantine"] else 1)
+    events = snapshot.names.get("events", ()) if row["kind"] == "clip" and not row["quarantine"] else ()
     return explorer.page(
         "item.html",
         "/",
         item=item,
         row=row,
-        labels=snapshot.labels_of.get(item, []),
+        labels=labels_with_origin(snapshot, item),
+        names=sorted(name for name, kinds in snapshot.vocabulary.known.items() if set(kinds) != {"pair"}),
         alike=[other for other in snapshot.groups.get(row["group"], []) if other != item],
-        words=suggested(explorer, item),
-        attributes=strengths(explorer, place),
-        before=ids.iloc[place - 1] if place else None,
-        after=ids.iloc[place + 1] if place + 1 < len(ids) else None,
-        original=snapshot.workspace.data / "raw/media" / item,
+        words=suggested(snapshot, item),
+        attributes=strengths(snapshot, place),
+        before=ids.iloc[usable[at - 1]] if at else None,
+        after=ids.iloc[usable[after]] if after < len(usable) else None,
+        original=own_path(explorer, str(row["path"])),
+        timeline=timeline(snapshot, item, event) if events else None,
+        events=events,
+        said=said,
     )
 
 
-def suggested(explorer: Explorer, item: str) -> list[tuple[str, float]]:
+@router.get("/item/lineage")
+def lineage(request: Request, item: str) -> Response:
+    """The recorded runs that had this item, and in which role."""
+    from mediarank.ops.runs.lineage import Use, uses
+    from mediarank.ops.runs.recorded_runs import Run, Runs
+    from mediarank.ops.versions.objects import Objects
+
+    explorer = explorer_of(request)
+    explorer.snapshot.row(item)
+    problem = ""
+    found: list[Use] = []
+    unknown: list[Run] = []
+    try:
+        with Objects(explorer.root, None) as objects:
+            found, unknown = uses(Runs(explorer.root), objects, item)
+    except MediarankError as error:
+        problem = str(error)
+    return explorer.part("_lineage.html", found=found, unknown=unknown, problem=problem)
+
+
+def own_path(explorer: Explorer, path: str) -> Path:
+    """Where the user has the file, if it is still there, else where the pipeline has it."""
+    own = None if explorer.originals is None else (explorer.root / explorer.originals / path)
+    return own if own is not None and own.is_file() else explorer.snapshot.workspace.data / "raw/media" / path
+
+
+def suggested(snapshot: Snapshot, item: str) -> list[tuple[str, float]]:
     """Keywords that fit, best first; none where the item or the collection can't be annotated."""
-    workspace = explorer.snapshot.workspace
-    if "annotation" not in explorer.snapshot.names:
+    workspace = snapshot.workspace
+    if "annotation" not in snapshot.names:
         return []
     try:
-        scores = scores_of(workspace, "annotation", [Asked(item, item=item)])[0]
+        with ASKING:
+            scores = scores_of(workspace, "annotation", [Asked(item, item=item)])[0]
     except MediarankError:
         return []
     names = workspace.model("annotation").names
     return [(names[k], float(scores[k])) for k in np.argsort(-scores, kind="stable")[:WORDS]]
 
 
-def strengths(explorer: Explorer, place: int) -> list[dict[str, Any]]:
+def strengths(snapshot: Snapshot, place: int) -> list[dict[str, Any]]:
     """Per attribute where the item stands between the weakest and the strongest, in percent."""
     found = []
-    for name in explorer.snapshot.names.get("attributes", ()):
-        values = explorer.strength(name)
+    for name in snapshot.names.get("attributes", ()):
+        values = strength(snapshot, name)
         if not np.isnan(values[place]):
             known = values[~np.isnan(values)]
             found.append({"name": name, "percent": round(100 * float((known < values[place]).mean()))})
     return found
+
+
+def timeline(snapshot: Snapshot, item: str, event: str) -> dict[str, Any] | None:
+    """An event's probability in each frame of a clip, by the classifier that looks at frames; None without one.
+
+    event : by default the one that the clip is labelled with, or else the likeliest
+    """
+    model = snapshot.workspace.model("events")
+    frames = frames_of(snapshot.workspace, item)
+    if not isinstance(model, Events) or frames.empty:
+        return None
+    by_frame = [name for name, kind in model.looks_at.items() if kind.endswith("_frames")]
+    if not by_frame:
+        return None
+    matrix = snapshot.workspace.matrices[model.looks_at[by_frame[0]]]
+    ids = [name for name in frames["frame_id"].tolist() if name in matrix]
+    if not ids:
+        return None
+    with ASKING:
+        likely = model.classifiers[FROZEN][by_frame[0]].probabilities(matrix, ids)
+    labelled = [name for kind, name in snapshot.labels_of.get(item, ()) if kind == "event" and name in model.names]
+    best = model.names[int(likely.mean(axis=0).argmax())]
+    chosen = event if event in model.names else (labelled or [best])[0]
+    own = likely[:, model.names.index(chosen)]
+    table = frames.set_index("frame_id").loc[ids]
+    seconds = table["seconds"].to_numpy(dtype=float)
+    length = max(float(snapshot.row(item)["seconds"]), float(seconds.max()), 0.1)
+    points = [
+        {"x": 100 * s / length, "y": 100 - 100 * float(p), "p": float(p), "seconds": s, "index": int(n)}
+        for s, p, n in zip(seconds.tolist(), own.tolist(), table["index"].tolist(), strict=True)
+    ]
+    return {
+        "event": chosen,
+        "by": by_frame[0],
+        "points": points,
+        "path": "M" + " L".join(f"{point['x']:.1f},{point['y']:.1f}" for point in points),
+        "raised": sorted(points, key=lambda point: -point["p"])[:RAISED],
+    }

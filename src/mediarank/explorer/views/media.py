@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
+from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.snapshot import Snapshot
 from mediarank.media.sniff import image_format, read_head
-from mediarank.media.thumbnails import thumbnails
+from mediarank.media.thumbnails import small_jpeg, thumbnails
+from mediarank.media.working import read_picture
 from mediarank.types import DataError
 
 router = APIRouter()
+LARGE: Final = 900
+"""Pixels of the longer side of a picture that fills most of a page."""
 KEPT: Final = {"Cache-Control": "private, max-age=86400"}
 SHOWN_BY_BROWSERS: Final = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
 PLAYED: Final = {
@@ -35,13 +41,27 @@ PLAYED: Final = {
 
 
 @router.get("/thumbnail")
-def thumbnail(request: Request, item: str) -> Response:
-    """A small JPEG; of what has no picture, such as a sound, a drawn one."""
+def thumbnail(request: Request, item: str, large: bool = False) -> Response:
+    """A small JPEG; of what has no picture, such as a sound or a damaged file, a drawn one."""
+    explorer = explorer_of(request)
+    snapshot = explorer.snapshot
+    if snapshot.row(item)["quarantine"]:
+        return _drawn("damaged.svg")
+    data = small_picture(snapshot.workspace, item, LARGE if large else explorer.thumbnail_side)
+    return _drawn("sound.svg") if data is None else Response(data, media_type="image/jpeg", headers=KEPT)
+
+
+@router.get("/frame")
+def frame(request: Request, item: str, index: int) -> Response:
+    """One frame of a clip, small."""
     explorer = explorer_of(request)
     explorer.snapshot.row(item)
-    data = small_picture(explorer.snapshot, item, explorer.thumbnail_side)
-    if data is None:
-        return FileResponse(Path(__file__).parents[1] / "static/sound.svg", media_type="image/svg+xml", headers=KEPT)
+    frames = frames_of(explorer.snapshot.workspace, item)
+    own = frames[frames["index"] == index]
+    if own.empty:
+        raise DataError(f"{item} has no frame {index}.")
+    folder = explorer.snapshot.workspace.data / "frames/media"
+    data = small_jpeg(read_picture(folder / str(own["path"].iloc[0])), explorer.thumbnail_side)
     return Response(data, media_type="image/jpeg", headers=KEPT)
 
 
@@ -66,11 +86,8 @@ def play(request: Request, item: str) -> Response:
 def original(explorer: Explorer, item: str) -> Path:
     """Where an item's original is."""
     snapshot = explorer.snapshot
-    snapshot.row(item)
-    usable = snapshot.workspace.manifest.usable
-    stored = str(usable["path"].iloc[snapshot.place[item]])
     folder = snapshot.workspace.data / "raw/media"
-    path = folder / stored
+    path = folder / str(snapshot.row(item)["path"])
     if not path.is_file():
         raise DataError(f"The original of {item} is not in {folder}. Run `dvc checkout`.")
     return path
@@ -78,19 +95,34 @@ def original(explorer: Explorer, item: str) -> Path:
 
 def working_copy(snapshot: Snapshot, item: str) -> Path:
     """The first working copy of a picture or clip."""
-    frames = snapshot.workspace.frames
-    own = frames[frames["item_id"] == item]
+    own = frames_of(snapshot.workspace, item)
     if own.empty:
         raise DataError(f"{item} has no picture.")
     return snapshot.workspace.data / "frames/media" / str(own["path"].iloc[0])
 
 
+def frames_of(workspace: Workspace, item: str) -> pd.DataFrame:
+    """The working copies of one item, in order."""
+    return workspace.frames.iloc[_rows_of(workspace).get(item, [])]
+
+
+@lru_cache(maxsize=2)
+def _rows_of(workspace: Workspace) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for row, item in enumerate(workspace.frames["item_id"].tolist()):
+        found.setdefault(item, []).append(row)
+    return found
+
+
 @lru_cache(maxsize=4)
-def _maker(snapshot: Snapshot, side: int):  # type: ignore[no-untyped-def]
-    return thumbnails(snapshot.workspace.frames, snapshot.workspace.data / "frames/media", side)
+def _maker(workspace: Workspace, side: int) -> Callable[[str], bytes | None]:
+    return thumbnails(workspace.frames, workspace.data / "frames/media", side)
 
 
 @lru_cache(maxsize=4096)
-def small_picture(snapshot: Snapshot, item: str, side: int) -> bytes | None:
-    made: bytes | None = _maker(snapshot, side)(item)
-    return made
+def small_picture(workspace: Workspace, item: str, side: int) -> bytes | None:
+    return _maker(workspace, side)(item)
+
+
+def _drawn(name: str) -> Response:
+    return FileResponse(Path(__file__).parents[1] / "static" / name, media_type="image/svg+xml", headers=KEPT)

@@ -1,53 +1,90 @@
-"""Search by example: from one item, several, or a file that was dropped; ✓ and ✕ rank anew at once.
+"""Search by example: from one item, several, or a file that was dropped; ✓ and ✕ rank again at once.
 
-What was ticked is part of the address, so every state is a link. Ticks teach this search alone until they are kept.
+What was ticked is part of the address, so every state is a link. Ticks teach this page alone until they are kept; then
+they are feedback in the journal, for this search or for everybody's, and can be taken back.
 """
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import secrets
 import tempfile
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-from fastapi import APIRouter, Request, UploadFile
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import UploadFile
 
+from mediarank.asking.describe import Copying
 from mediarank.asking.items import Asked
 from mediarank.asking.search import query_vectors
-from mediarank.explorer.app import Explorer, explorer_of, link
-from mediarank.explorer.doors import TOKEN_FIELD
+from mediarank.asking.workspace import Workspace
+from mediarank.explorer.app import Fields, explorer_of, link
+from mediarank.explorer.doors import TOKEN_FIELD, UPLOAD_BYTES
+from mediarank.explorer.measures import ASKING
+from mediarank.explorer.said import ORIGIN
+from mediarank.explorer.snapshot import Snapshot, feedback_folder, read_journal_mark
+from mediarank.media.limits import Limits
 from mediarank.similarity.nearest import top
-from mediarank.systems.retrieval.live import Feedback, LiveRanker
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types
+from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.types import ConfigError, DataError, Floats
+from mediarank.teaching.feedback import Event, FeedbackLog, Scope, Teacher, open_teacher, passed_over
+from mediarank.teaching.journal import current_author
+from mediarank.types import ConfigError, DataError, Doubles, Floats
 
 router = APIRouter()
 COUNT: Final = 48
-UPLOAD_BYTES: Final = 64 * 1024**2
 KEPT_FILES: Final = 32
 EXPLAINED: Final = 3
 """Parts of a reason that are shown."""
+PLACES: Final = 2000
+"""Places of the list before that are remembered, to say what moved."""
+SCOPES: Final = {"query": "searches with the same example", "everybody": "everybody's searches"}
+UPLOADS: Final = Limits(
+    max_bytes=UPLOAD_BYTES, max_pixels=50_000_000, max_seconds=300, max_frames=20_000, timeout_seconds=30
+)
+"""What a dropped file may ask for; params.yaml may be stricter."""
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What is searched with. vectors : one per feature type; inside : whether it is an item of the collection"""
+
+    name: str
+    sha256: str
+    vectors: tuple[Floats, ...]
+    inside: bool
 
 
 @dataclass
 class Files:
     """The vectors of files that were dropped, newest last; the files themselves are not kept."""
 
-    known: OrderedDict[str, tuple[str, tuple[Floats, ...]]] = field(default_factory=OrderedDict)
+    known: OrderedDict[str, Query] = field(default_factory=OrderedDict)
 
-    def keep(self, name: str, vectors: tuple[Floats, ...]) -> str:
+    def keep(self, query: Query) -> str:
         key = secrets.token_urlsafe(9)
-        self.known[key] = (name, vectors)
+        self.known[key] = query
         while len(self.known) > KEPT_FILES:
             self.known.popitem(last=False)
         return key
 
+    def get(self, key: str) -> Query:
+        if key not in self.known:
+            raise DataError("The dropped file is no longer kept; drop it again.")
+        return self.known[key]
 
-FILES = Files()
+
+FILES: Final = Files()
 
 
 @dataclass(frozen=True)
@@ -64,118 +101,172 @@ class Found:
 @router.get("/search")
 def search(request: Request) -> Response:
     explorer = explorer_of(request)
-    given = request.query_params
-    items, yes, no = given.getlist("item"), given.getlist("yes"), given.getlist("no")
+    snapshot, given = explorer.snapshot, request.query_params
+    items, yes, no = (list(dict.fromkeys(given.getlist(key))) for key in ("item", "yes", "no"))
     file, method = given.get("file"), given.get("method") or None
     if not items and not file:
-        return explorer.page(
-            "search.html", "/search", hits=[], items=[], file=None, yes=[], no=[], model=None, method=""
-        )
-    model = retrieval(explorer)
-    queries = [(item, tuple(LiveRanker(model).vectors(item))) for item in items]
-    name = None
-    if file:
-        if file not in FILES.known:
-            raise DataError("The dropped file is no longer kept; drop it again.")
-        name, vectors = FILES.known[file]
-        queries.append((name, vectors))
-    hits = ranked(model, method, queries, yes, no)
+        return explorer.page("search.html", "/search", hits=[], items=[], file=None, yes=[], no=[], model=None)
+    queries = queries_of(snapshot, items, file)
+    with ASKING:
+        teacher = teacher_of(snapshot, method)
+        hits = ranked(teacher, queries, yes, no)
+        about = [event for event in teacher.events for q in queries if event.about(q.name, q.sha256)]
+    model = teacher.live.model
     return explorer.page(
         "search.html",
         "/search",
         hits=hits,
         items=items,
         file=file,
-        file_name=name,
+        file_name=next((q.name for q in queries if not q.inside), None),
         yes=yes,
         no=no,
         model=model,
         method=model.method(method),
+        about=about,
+        share=teacher.share,
+        scopes=SCOPES,
+        said=given.get("said", ""),
         state=[*(("item", one) for one in items), *([("file", file)] if file else []),
                *(("yes", one) for one in yes), *(("no", one) for one in no),
                *([("method", method)] if method else [])],
     )  # fmt: skip
 
 
+@router.post("/search/keep")
+def keep(request: Request, fields: Fields) -> Response:
+    """Make the ticks feedback in the journal."""
+    snapshot = explorer_of(request).snapshot
+    items, yes, no = (fields.get(key, []) for key in ("item", "yes", "no"))
+    file, scope = fields.get("file", [""])[0], fields.get("scope", ["query"])[0]
+    if scope not in SCOPES:
+        raise DataError(f"Feedback counts for one of {', '.join(SCOPES)}, not {scope!r}. Nothing was written.")
+    for item in (*yes, *no):
+        snapshot.row(item)
+    said, log = "", FeedbackLog(feedback_folder(snapshot.root))
+    queries = queries_of(snapshot, items, file or None)
+    with ASKING:
+        teacher = teacher_of(snapshot, None)
+        before = best(teacher.live, mean_scores(teacher, queries), {q.name for q in queries if q.inside})
+        for event in events_of(queries, yes, no, before, "everybody" if scope == "everybody" else "query"):
+            said = log.record(event, ORIGIN, current_author(snapshot.root)).id
+    state = {"item": items} | ({"file": file} if file else {})
+    return RedirectResponse(link("/search", **state, said=said), 303)
+
+
 @router.post("/search/file")
-async def drop(request: Request, file: UploadFile) -> Response:
+async def drop(request: Request) -> Response:
     """Describe a dropped file in a guarded process, and search with its vectors."""
     explorer = explorer_of(request)
-    form = await request.form()
+    form = await request.form(max_files=1, max_fields=4)
     if not explorer.doors.has_page_token(form.get(TOKEN_FIELD)):
         raise ConfigError("The page is from an earlier start of the explorer. Load it again and repeat what you did.")
-    model = retrieval(explorer)
+    file = form.get("file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        raise DataError("Choose a file first.")
     with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
-        path = Path(folder) / "file"
-        size = 0
+        path, digest = Path(folder) / "file", hashlib.sha256()
         with path.open("wb") as target:
             while chunk := await file.read(1 << 20):
-                size += len(chunk)
-                if size > UPLOAD_BYTES:
-                    raise DataError(f"Files of up to {UPLOAD_BYTES // 1024**2} MB can be dropped.")
+                digest.update(chunk)
                 target.write(chunk)
-        name = Path(file.filename or "a file").name[:80]
-        vectors = query_vectors(explorer.snapshot.workspace, Asked(name, path=path), model.features)
-    return RedirectResponse(link("/search", file=FILES.keep(name, vectors)), 303)
+        name = Path(file.filename).name[:80]
+        vectors = await run_in_threadpool(described, explorer.snapshot, name, path)
+    key = FILES.keep(Query(name, digest.hexdigest(), vectors, inside=False))
+    return RedirectResponse(link("/search", file=key), 303)
 
 
-def retrieval(explorer: Explorer) -> Model:
-    model = explorer.snapshot.workspace.model("retrieval")
+def described(snapshot: Snapshot, name: str, path: Path) -> tuple[Floats, ...]:
+    """The vectors of a dropped file, within the limits of uploads."""
+    own = snapshot.workspace.copying()
+    limits = replace(own.limits, **{key: min(value, vars(own.limits)[key]) for key, value in vars(UPLOADS).items()})
+    workspace = Workspace(snapshot.workspace.data, lambda: Copying(own.frames, limits))
+    return query_vectors(workspace, Asked(name, path=path), retrieval(snapshot).features)
+
+
+def retrieval(snapshot: Snapshot) -> Model:
+    model = snapshot.workspace.model("retrieval")
     if not isinstance(model, Model):
         raise DataError("The model of retrieval is of another kind; run `dvc repro`.")
     return model
 
 
-def ranked(
-    model: Model,
-    method: str | None,
-    queries: list[tuple[str, tuple[Floats, ...]]],
-    yes: list[str],
-    no: list[str],
-) -> list[Found]:
+def queries_of(snapshot: Snapshot, items: Sequence[str], file: str | None) -> list[Query]:
+    live = LiveRanker(retrieval(snapshot))
+    found = [Query(one, str(snapshot.row(one)["sha256"]), tuple(live.vectors(one)), inside=True) for one in items]
+    return [*found, *([FILES.get(file)] if file else [])]
+
+
+def teacher_of(snapshot: Snapshot, method: str | None) -> Teacher:
+    """The ranker with all feedback of now."""
+    mark = read_journal_mark(snapshot.root, feedback_folder)
+    return _teacher(snapshot.workspace, snapshot.root, retrieval(snapshot).method(method), mark)
+
+
+@lru_cache(maxsize=4)
+def _teacher(workspace: Workspace, root: Path, method: str, mark: str) -> Teacher:
+    return open_teacher(workspace, feedback_folder(root), root / ".mediarank/feedback", method)[0]
+
+
+def ranked(teacher: Teacher, queries: Sequence[Query], yes: list[str], no: list[str]) -> list[Found]:
     """The best items for all queries together: the mean of their scores, after learning from the ticks."""
-    live = LiveRanker(model, method)
-    before = np.mean([live.scores(vectors) for _, vectors in queries], axis=0)
-    own = {name for name, _ in queries}
-    if yes or no:
-        place = {item: k for k, item in enumerate(live.ids)}
-        unknown = [item for item in (*yes, *no) if item not in place]
-        if unknown:
-            raise DataError(f"{unknown[0]} is not an item of this version of the collection.")
-        for name, vectors in queries:
-            good, bad = yes or stand_ins(live, before, {*own, *no}, best=True), no
-            bad = bad or stand_ins(live, before, {*own, *yes}, best=False)
-            fits = tuple(item for item in good if item != name)
-            if fits:
-                live.learn(Feedback(name, fits, tuple(item for item in bad if item != name), vectors))
-        after = np.mean([live.scores(vectors) for _, vectors in queries], axis=0)
-    else:
-        after = before
-    rank_before = {live.ids[k]: n for n, k in enumerate(np.argsort(-before, kind="stable")[:2000].tolist())}
-    best = [live.ids[k] for k in top(after, COUNT + len(own)).tolist() if live.ids[k] not in own][:COUNT]
-    scores = {item: float(after[k]) for k in top(after, COUNT + len(own)).tolist() if (item := live.ids[k])}
+    live, own = teacher.live, {q.name for q in queries if q.inside}
+    before = mean_scores(teacher, queries)
+    after, ticked = before, bool(yes or no)
+    if ticked:
+        live.model.places([*yes, *no])  # refuses what is not in the collection
+        learned = copy.copy(teacher)
+        learned.events = [*teacher.events, *events_of(queries, yes, no, best(live, before, own), "query")]
+        after = mean_scores(learned, queries)
+    shown = best(live, after, own)
+    places = live.model.places(shown)
+    order = top(before, min(PLACES, len(before)))
+    rank_before = {live.ids[k]: n for n, k in enumerate(order.tolist())}
     ticks = {**dict.fromkeys(no, "no"), **dict.fromkeys(yes, "yes")}
-    moved = bool(yes or no)
+    why = reasons(live, queries[0].vectors, places)
     return [
         Found(
             item,
-            scores[item],
+            float(after[places[n]]),
             ticks.get(item, ""),
-            rank_before[item] - n if moved and item in rank_before else None,
-            reason(live, queries[0][1], item),
+            rank_before[item] - n if ticked and item in rank_before else None,
+            why[n],
         )
-        for n, item in enumerate(best)
+        for n, item in enumerate(shown)
     ]
 
 
-def stand_ins(live: LiveRanker, scores: Floats, without: set[str], best: bool) -> list[str]:
-    """What stands in for ticks of the other kind: the first hits, or items far down the list."""
-    order = np.argsort(-scores if best else scores, kind="stable")[:60]
-    return [live.ids[k] for k in order.tolist() if live.ids[k] not in without][:3]
+def mean_scores(teacher: Teacher, queries: Sequence[Query]) -> Doubles:
+    """(items,) the mean over the queries."""
+    return np.asarray(np.mean([teacher.scores(q.name, q.vectors, "", q.sha256) for q in queries], axis=0))
 
 
-def reason(live: LiveRanker, vectors: tuple[Floats, ...], item: str) -> str:
-    """The feature types that speak most for an item."""
-    table = live.explain(vectors, item)
-    by_type = table.groupby("feature")["contribution"].sum().sort_values(ascending=False)
-    return ", ".join(f"{name} {value:+.2f}" for name, value in by_type.head(EXPLAINED).items())
+def best(live: LiveRanker, scores: Doubles, own: set[str]) -> list[str]:
+    """The first items, without the queries themselves."""
+    order = top(scores, min(COUNT + len(own), len(scores))).tolist()
+    return [live.ids[k] for k in order if live.ids[k] not in own][:COUNT]
+
+
+def events_of(
+    queries: Sequence[Query], yes: Sequence[str], no: Sequence[str], shown: Sequence[str], scope: Scope
+) -> list[Event]:
+    """The ticks as feedback, one event per query. shown : the list that was ticked in"""
+    found = []
+    for query in queries:
+        fits, rest = (tuple(i for i in part if not (query.inside and i == query.name)) for part in (yes, no))
+        implied = () if rest or not fits else passed_over([i for i in shown if i != query.name], fits)
+        vectors = () if query.inside else query.vectors
+        if fits or rest:
+            found.append(Event(query.name, fits, rest, implied, scope, sha256=query.sha256, vectors=vectors))
+    if not found:
+        raise DataError("Tick at least one result first. Nothing was written.")
+    return found
+
+
+def reasons(live: LiveRanker, vectors: Sequence[Floats], places: Any) -> list[str]:
+    """The feature types that speak most for each hit, all hits at once."""
+    weights, rows = live.ranking_weights, [matrix[places] for matrix in live.model.rows]
+    phi = live.model.scaler.apply(phi_over_types(vectors, rows))
+    parts = (phi * weights[: phi.shape[1]]).reshape(len(places), len(live.features), len(SIMILARITIES)).sum(axis=2)
+    order = np.argsort(-parts, axis=1, kind="stable")[:, :EXPLAINED]
+    return [", ".join(f"{live.features[t]} {parts[n, t]:+.2f}" for t in order[n].tolist()) for n in range(len(parts))]

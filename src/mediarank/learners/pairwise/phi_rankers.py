@@ -1,4 +1,4 @@
-"""Every ranker over φ by name, and how its parameters are chosen: in the same way for all.
+"""Every ranker over φ by name, and how its parameters are chosen, which is the same for all.
 
 A ranker learns by `fit_triplets` and scores by `predict`; a linear one also has `ranking_weights`, another one the
 `arrays` that it consists of. `RANKERS` gives the candidates of a method for a number of dimensions: one ranker per
@@ -81,7 +81,10 @@ LINEAR: Final = frozenset(RANKERS) - {"ranknet", "lambdamart"}
 
 @dataclass(frozen=True)
 class Validation:
-    """Queries that choose. phi (queries, items, d) : scaled φ of every query and item, the query's own among them"""
+    """Queries that parameters are chosen by.
+
+    phi : (queries, items, d) scaled φ of every query and item, including the query itself
+    """
 
     queries: tuple[str, ...]
     items: tuple[str, ...]
@@ -90,7 +93,10 @@ class Validation:
 
     @classmethod
     def of_classes(cls, classes: Mapping[str, str], queries: Sequence[str], phi: Floats) -> Validation:
-        """Items of the query's own class are relevant. classes : of the items, in the order of φ's second axis"""
+        """Items of the query's own class are relevant.
+
+        classes : of the items, in the order of φ's second axis
+        """
         judgments = Judgments.from_classes(classes, queries)
         if not any(grades for _, grades in judgments):
             raise DataError("None of the validation queries has a relevant item; parameters can't be chosen by them.")
@@ -114,8 +120,8 @@ class Validation:
 class Chosen:
     """A method after its parameters were chosen.
 
-    validation_map : the figure that they were chosen by
-    better_than_chance : whether it lies above a random order's, see `Validation.judge`
+    validation_map : the mean average precision that they were chosen by
+    better_than_chance : whether it is above that of a random order, see `Validation.judge`
     seconds : processor time that fitting took with these parameters
     """
 

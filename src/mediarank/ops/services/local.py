@@ -1,8 +1,8 @@
-"""`make up` and `make down`: the Prefect server, what runs its deployments, and the MLflow UI, on loopback.
+"""`make up` and `make down`: the Prefect server, what runs its deployments, MLflow UI and explorer, on loopback.
 
 `up` starts what does not run yet, waits until everything answers and the deployments of `prefect.yaml` are registered,
-and returns the addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT` and
-`MEDIARANK_MLFLOW_PORT`.
+and returns the addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT`, `MEDIARANK_MLFLOW_PORT`
+and `MEDIARANK_EXPLORER_PORT`.
 """
 
 from __future__ import annotations
@@ -76,6 +76,7 @@ def services(root: Path) -> tuple[Service, ...]:
     """What there is to start, in the order to start it."""
     prefect = _port("MEDIARANK_PREFECT_PORT", 4200)
     mlflow = _port("MEDIARANK_MLFLOW_PORT", 5000)
+    explorer = _port("MEDIARANK_EXPLORER_PORT", 8765)
     server = f"http://{HOST}:{prefect}"
     access = prefect_access(root)
     passwords = {"PREFECT_API_AUTH_STRING": access, "PREFECT_SERVER_API_AUTH_STRING": access}
@@ -112,6 +113,15 @@ def services(root: Path) -> tuple[Service, ...]:
             mlflow,
             "MEDIARANK_MLFLOW_PORT",
             prepare=lambda: (root / DATABASE).exists() or prepare_database(root, SQLITE + DATABASE),
+        ),
+        Service(
+            "explorer",
+            "The explorer",
+            (sys.executable, "-m", "mediarank", "explore", "--port", str(explorer)),
+            # Answers before the first run as well, when no page has anything to show yet.
+            lambda record: _get(f"{record.address}/static/icon.svg") is not None,
+            explorer,
+            "MEDIARANK_EXPLORER_PORT",
         ),
         Service(
             "runner",

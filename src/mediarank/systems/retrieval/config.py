@@ -20,7 +20,7 @@ class Config:
 
     features : the feature types that φ compares; each gives four similarities
     methods : rankers to fit, see `learners/pairwise/phi_rankers.py`; `uni_con` is always among them
-    serve : the method that answers; by default the one that validated best
+    serve : the method that answers; by default the one that is best on validation
     scaling_pairs : training pairs that scale φ
     instances : triplets to learn from
     negatives : irrelevant items drawn per relevant one
@@ -43,7 +43,7 @@ class Config:
         unknown = [method for method in self.methods if method not in RANKERS]
         if unknown or not self.methods:
             raise ConfigError(
-                f"systems.retrieval.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(RANKERS)}."
+                f"systems.retrieval.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(RANKERS)}."
             )
         if not self.features:
             raise ConfigError("systems.retrieval.features: name at least one feature type.")

@@ -88,7 +88,7 @@ def _without_labels(collection: Collection, scaler: PhiScaler, config: Config) -
             f"take the line out, or name {UNIFORM}."
         )
     ranker = fixed_uniform(len(scaler.mean))
-    why = "Too few items have a class to learn from, so all similarities count alike."
+    why = "Too few items have a class to learn from, so all similarities have equal weight."
     model = Model.of_collection(collection, config.features, scaler, {UNIFORM: ranker}, {}, UNIFORM, {}, why)
     return Fitted(model, {})
 

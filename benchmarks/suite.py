@@ -1,8 +1,8 @@
 """The test suite in many orders: does it pass in every one, and how long does it take?
 
-    python benchmarks/tests.py                    # ten orders: over an hour on two cores
-    python benchmarks/tests.py --orders 2 --busy 4    # while four processes keep the machine busy
-    python benchmarks/tests.py --orders 3 tests/ops/runs
+    python benchmarks/suite.py                    # ten orders: over an hour on two cores
+    python benchmarks/suite.py --orders 2 --busy 4    # while four processes keep the machine busy
+    python benchmarks/suite.py --orders 3 tests/ops/runs
 
 Each order is a seed of pytest-randomly, counted up from `--seed`; `pytest --randomly-seed=N` repeats one. The last line
 is JSON: {"orders": 10, "failures": 0, "median_s": ...}, where an order with any failed test counts as one failure.

@@ -1,0 +1,211 @@
+"""What the models say of every item: how much of an attribute it has, how well it shows a name, and how likely that is.
+
+Answers are kept as long as the version is shown. Models are asked one request at a time: their parallel code must not
+run in two threads at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mediarank.asking.find import labelled_with
+from mediarank.asking.items import match_name
+from mediarank.asking.workspace import Workspace
+from mediarank.evaluation.calibration import Calibration, Cut, best_cut, fit_calibration
+from mediarank.explorer.snapshot import Snapshot
+from mediarank.labels import Labels
+from mediarank.teaching.learning import Trials, version_of
+from mediarank.types import DataError, Doubles
+
+ASKING: Final = threading.RLock()
+"""Held while a model is asked."""
+FINDERS: Final = ("events", "concepts")
+NOW: Final = "learned now"
+"""The method of a name that was learned beside the versioned model."""
+HELD_OUT: Final = ("valid", "test")
+"""Roles that no ranking was fitted to."""
+TRIALS: Final = ".mediarank/trials"
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """What is known of one name, over all items that can be asked about.
+
+    system : concepts or events; the kind of the name where it was learned now
+    probabilities : of a name that was learned now; those of the others depend on labels, see `calibrate`
+    evaluations, possible : what it cost, and would have cost without skipping
+    """
+
+    system: str
+    name: str
+    method: str
+    items: tuple[str, ...]
+    scores: npt.NDArray[Any]
+    evaluations: int = 0
+    possible: int = 0
+    probabilities: Doubles | None = None
+
+
+def strength(snapshot: Snapshot, attribute: str) -> npt.NDArray[Any]:
+    """How much of an attribute each item of the snapshot has; NaN where unknown."""
+    model = snapshot.workspace.model("attributes")
+    name = match_name(attribute, model.names, "attribute")
+    return _over_items(snapshot, *_strengths(snapshot.workspace, name))
+
+
+@lru_cache(maxsize=64)
+def _strengths(workspace: Workspace, name: str) -> tuple[tuple[str, ...], npt.NDArray[Any]]:
+    with ASKING:
+        model = workspace.model("attributes")
+        described = {kind: workspace.matrices[kind] for kind in model.needs.features}
+        items = model.able(described)
+        return tuple(items), model.rank(described, items, [name])[:, 0]
+
+
+def findable(snapshot: Snapshot) -> dict[str, str]:
+    """Name -> the system that knows it, or `learned now`."""
+    found = {str(facts["name"]): NOW for facts in trials(snapshot) if facts["kind"] != "pair"}
+    return found | {name: system for system in FINDERS for name in snapshot.names.get(system, ())}
+
+
+def trials(snapshot: Snapshot) -> list[Any]:
+    """Names that were learned beside the models of this version."""
+    return list(Trials(snapshot.root / TRIALS).facts(_version(snapshot.workspace)))
+
+
+@lru_cache(maxsize=4)
+def _version(workspace: Workspace) -> str:
+    return version_of(workspace.data)
+
+
+def rank(snapshot: Snapshot, name: str, method: str = "") -> Ranked:
+    """All items by one name. method : a fitted one, or `learned now`; by default the served one"""
+    known = findable(snapshot)
+    if not known:
+        raise DataError("Nothing can be found by name yet: no concept or event was learned.")
+    chosen = match_name(name, list(known), "concept or event")
+    if method == NOW or known[chosen] == NOW:
+        return _learned_now(snapshot, chosen)
+    return _rank(snapshot.workspace, known[chosen], chosen, method)
+
+
+@lru_cache(maxsize=64)
+def _rank(workspace: Workspace, system: str, name: str, method: str) -> Ranked:
+    with ASKING:
+        model = workspace.model(system)
+        described = {kind: workspace.matrices[kind] for kind in model.needs.features}
+        items = tuple(model.able(described))
+        answer = model.ask(described, list(items), name, method or None)
+        used = model.method(method or None)
+    return Ranked(system, name, used, items, answer.scores, answer.evaluations, answer.possible)
+
+
+def _learned_now(snapshot: Snapshot, name: str) -> Ranked:
+    kinds = [facts["kind"] for facts in trials(snapshot) if facts["name"] == name]
+    kept = Trials(snapshot.root / TRIALS).scores(kinds[0], name, _version(snapshot.workspace)) if kinds else None
+    if kept is None:
+        raise DataError(f"{name} was not learned beside this version. Learn it on the page Review.")
+    scores, chances = kept
+    items = tuple(item for item in scores if item in snapshot.place)
+    values, likely = (np.array([part[item] for item in items]) for part in (scores, chances))
+    return Ranked(kinds[0], name, NOW, items, values, probabilities=likely)
+
+
+@dataclass(frozen=True, eq=False)
+class Calibrated:
+    """A ranking with probabilities.
+
+    shown : the items that a label says show the name; denied : that a label says do not
+    probabilities : (items,), or None where nothing could be held out
+    unseen : (items,) whether nothing was fitted to the item's label, so that its probability is honest
+    cut : the line of the best expected F1 over those
+    points : (threshold, precision, recall) on held-out items, from the highest threshold down; few are kept
+    held, relevant : held-out items, and how many of them show the name
+    """
+
+    ranked: Ranked
+    shown: frozenset[str]
+    denied: frozenset[str]
+    probabilities: Doubles | None
+    unseen: npt.NDArray[np.bool_]
+    calibration: Calibration | None
+    cut: Cut | None
+    points: tuple[tuple[float, float, float], ...]
+    held: int
+    relevant: int
+    average_precision: float
+
+
+POINTS: Final = 60
+"""Points of the curve that are drawn."""
+
+
+@lru_cache(maxsize=64)
+def calibrate(snapshot: Snapshot, ranked: Ranked) -> Calibrated:
+    """Probabilities by the labels of now, fitted on items that no ranking was fitted to."""
+    system = "events" if ranked.system in ("event", "events") else "concepts"
+    shown, denied = labelled_with(snapshot.labels, system, ranked.name), denied_by(snapshot.labels, system, ranked.name)
+    if ranked.probabilities is not None:
+        likely = ranked.probabilities
+        unseen = np.array([item not in shown and item not in denied for item in ranked.items], dtype=bool)
+        return Calibrated(ranked, shown, denied, likely, unseen, None, best_cut(likely[unseen]), (), 0, 0, float("nan"))
+    judged, roles = snapshot.judged(system), snapshot.items["role"].to_numpy()
+    looked = np.array([item in judged for item in ranked.items], dtype=bool)
+    role = np.array([roles[snapshot.place[item]] in HELD_OUT for item in ranked.items], dtype=bool)
+    held, unseen = looked & role, role | ~looked
+    relevant = np.array([item in shown for item in ranked.items], dtype=bool)[held]
+    if not relevant.any():
+        return Calibrated(ranked, shown, denied, None, unseen, None, None, (), int(held.sum()), 0, float("nan"))
+    scores = ranked.scores[held]
+    calibration = fit_calibration(scores[:, None], relevant[:, None], [ranked.name])
+    likely = calibration.probabilities(ranked.scores[:, None])[:, 0]
+    order = np.argsort(-scores, kind="stable")
+    right, depth = np.cumsum(relevant[order]), np.arange(1, len(order) + 1)
+    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))  # a line never falls between equals
+    some = np.unique(np.linspace(0, len(ends) - 1, min(POINTS, len(ends))).round().astype(int))
+    precision, recall = right[ends] / depth[ends], right[ends] / right[-1]
+    points = tuple(
+        (float(t), float(p), float(r))
+        for t, p, r in zip(likely[held][order][ends][some], precision[some], recall[some], strict=True)
+    )
+    ap = float(np.mean((right / depth)[relevant[order]]))
+    return Calibrated(
+        ranked, shown, denied, likely, unseen, calibration, best_cut(likely[unseen]), points, int(held.sum()),
+        int(right[-1]), ap,
+    )  # fmt: skip
+
+
+def denied_by(labels: Labels, system: str, name: str) -> frozenset[str]:
+    """The items that a label says do not show the concept, or the event."""
+    table, column, item = ("events", "event", "clip") if system == "events" else ("concepts", "concept", "item")
+    rows = labels[table]
+    return frozenset(rows.loc[(rows[column] == name) & ~rows["relevant"].astype(bool), item])
+
+
+def measure(snapshot: Snapshot, what: str, name: str) -> npt.NDArray[Any]:
+    """One number per row of the snapshot's table, NaN where unknown.
+
+    what : `attribute` for how much of it an item has, `score` or `probability` for how well it shows a name
+    """
+    if what == "attribute":
+        return strength(snapshot, name)
+    ranked = rank(snapshot, name)
+    if what == "score":
+        return _over_items(snapshot, ranked.items, ranked.scores)
+    likely = calibrate(snapshot, ranked).probabilities
+    if likely is None:
+        raise DataError(f"The probability of {name} is unknown: no held-out item is labelled with it.")
+    return _over_items(snapshot, ranked.items, likely)
+
+
+def _over_items(snapshot: Snapshot, items: tuple[str, ...], values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    found = np.full(len(snapshot.items), np.nan)
+    known = [(snapshot.place[item], k) for k, item in enumerate(items) if item in snapshot.place]
+    found[[row for row, _ in known]] = values[[k for _, k in known]]
+    return found
