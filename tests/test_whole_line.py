@@ -1,4 +1,4 @@
-"""The whole line on a small demo collection: `mediarank run`, `dvc repro` and the flow, which all give the same bytes.
+"""The whole pipeline on a small demo collection: `mediarank run`, `dvc repro` and the flow give the same bytes.
 
 One project is run once with `mediarank run`, two stages at a time; a second copy by `dvc repro` on one process, and a
 third by the flow. dvc.lock holds a fingerprint of every output, so equal lock files mean equal bytes.
@@ -117,7 +117,7 @@ def project(first_run: tuple[Path, str]) -> Path:
     return first_run[0]
 
 
-def test_a_run_tells_where_it_is_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
+def test_a_run_shows_its_progress_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
     project, printed = first_run
     count = len(yaml.safe_load((project / "dvc.lock").read_text())["stages"])
     assert all(f"stage {k} of {count}: " in printed for k in range(1, count + 1))

@@ -1,4 +1,4 @@
-"""Keywords for files and items, over what the stages wrote, and the command as a user types it."""
+"""Keywords for files and items, from the outputs of the stages, and the command as a user types it."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_a_table_is_read_with_and_without_events_and_labels(tmp_path: Path) -> N
         ("", "can't be read"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=said):

@@ -1,4 +1,4 @@
-"""Ridge: against the plain solution, and leaving out against really leaving out."""
+"""Ridge: against the plain solution, and leave-one-out values against real refits."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_a_lock_of_two_runs_is_refused() -> None:
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "new"}]}}, {})
     lock.require_one_run()
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "old"}]}}, {})
-    with pytest.raises(DataError, match=r"data/frames was made anew since features read it; run dvc repro"):
+    with pytest.raises(DataError, match=r"data/frames has changed since features read it"):
         lock.require_one_run()
 
 
@@ -217,7 +217,7 @@ def test_without_a_champion_there_is_nothing_to_serve_or_compare_with(project: P
         promotion.champion_drift(project, "concepts", CONFIG)
 
 
-def test_what_can_not_be_served_is_said(fitted: Path) -> None:
+def test_what_can_not_be_served_is_reported(fitted: Path) -> None:
     with pytest.raises(ConfigError, match=r"concepts can't be promoted"):
         promote(fitted, fitted_project.COPYING, CONFIG, systems=["concepts"])
 
