@@ -1,8 +1,8 @@
-"""Models in MLflow's registry: a registered model a system, a version a dvc.lock, aliases `champion` and `challenger`.
+"""MLflow's registry: one registered model per system, one version per dvc.lock, aliases `champion` and `challenger`.
 
-A version is the packed model (`serving.py`) with the script that loads it (`served_model.py`), kept among the
-artifacts of the system's run. It also carries what a later version is compared with. Importing MLflow costs seconds,
-so it is imported when a `Registry` is opened.
+A version is the packed model (`packing.py`) with the script that loads it (`mlflow_model.py`), kept among the artifacts
+of the system's run. It also carries what a later version is compared with, and the digest of its packed files, which
+`verified` compares. Importing MLflow costs seconds, so it is imported when a `Registry` is opened.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlparse
 
-from mediarank import store
+from mediarank import disk, store
+from mediarank.ops.models.answering import FILES, ITEM
+from mediarank.ops.models.packing import Packed, digest, require_digest
+from mediarank.ops.models.request_body import DEFAULT_COUNT
 from mediarank.ops.runs.tracking import prepare_database
 from mediarank.ops.services.access import redacted
 from mediarank.ops.services.environment import state_folder
-from mediarank.types import MediarankError
+from mediarank.types import DataError, MediarankError
 
 CHAMPION: Final = "champion"
 CHALLENGER: Final = "challenger"
@@ -31,18 +34,26 @@ ARTIFACT: Final = "model"
 PACKED: Final = "packed"
 LOCK_TAG: Final = "mediarank.lock"
 METHOD_TAG: Final = "mediarank.method"
+DIGEST_TAG: Final = "mediarank.sha256"
 SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
 
 
 @dataclass(frozen=True)
 class Version:
-    """A registered version. lock : the key of the dvc.lock it came from; method : that it serves; run : MLflow's id"""
+    """A registered version.
+
+    run : MLflow's id of the run that has its files
+    lock : the key of the dvc.lock it came from
+    method : that it serves
+    digest : of its packed files; empty if it was registered before digests were kept
+    """
 
     system: str
     number: str
     run: str
     lock: str
     method: str
+    digest: str
     aliases: tuple[str, ...] = ()
 
     @property
@@ -82,31 +93,32 @@ class Registry:
         return next((v for v in self.versions(system) if alias in v.aliases), None)
 
     def of_lock(self, system: str, key: str) -> Version | None:
-        return next((v for v in self.versions(system) if v.lock == key), None)
+        """The version of a dvc.lock. One without a digest can't be verified, so it does not count."""
+        return next((v for v in self.versions(system) if v.lock == key and v.digest), None)
 
-    def register(self, system: str, packed: Path, run: str, lock: str, method: str, features: Sequence[str]) -> Version:
+    def register(self, packed: Packed, run: str, lock: str) -> Version:
         """Keep a packed model in the system's run and register it."""
         from mlflow.pyfunc import save_model
 
-        state = state_folder(self.root)
-        with tempfile.TemporaryDirectory(dir=state) as folder, _explained(self.uri), warnings.catch_warnings():
+        system, method, files = packed.system, packed.model.served, packed.workspace.data
+        tags = {LOCK_TAG: lock, METHOD_TAG: method, DIGEST_TAG: digest(files)}
+        scratch = disk.scratch(state_folder(self.root) / "registering", tempfile.mkdtemp)
+        with scratch as folder, _explained(self.uri), warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*input example.*")  # the signature is given, so none is needed
-            model = Path(folder) / ARTIFACT
+            model = folder / ARTIFACT
             save_model(
                 path=str(model),
                 python_model=str(SCRIPT),
-                artifacts={PACKED: str(packed)},
-                signature=_signature(features),
-                # Told, not inferred: inferring would load the model in yet another environment.
+                artifacts={PACKED: str(files)},
+                signature=_signature(packed),
+                # Given, not inferred: inferring would load the model in yet another environment.
                 pip_requirements=[f"mediarank=={package_version('mediarank')}"],
             )
             self._client.log_artifacts(run, str(model), ARTIFACT)
             if not self._client.search_registered_models(f"name = '{model_name(system)}'"):
                 self._client.create_registered_model(model_name(system))
-            made = self._client.create_model_version(
-                model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags={LOCK_TAG: lock, METHOD_TAG: method}
-            )
-        return Version(system, str(made.version), run, lock, method)
+            made = self._client.create_model_version(model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags=tags)
+        return Version(system, str(made.version), run, lock, method, tags[DIGEST_TAG])
 
     def call(self, alias: str, version: Version) -> None:
         """Move an alias to a version."""
@@ -146,6 +158,17 @@ class Registry:
         """The packed model among the version's files."""
         return self.folder(version) / "artifacts" / PACKED
 
+    def verified(self, version: Version) -> Path:
+        """The packed model, after its files have been compared with the version's digest."""
+        if not version.digest:
+            raise DataError(
+                f"Version {version.number} of {version.system} was registered without a digest of its files, so they "
+                "can't be verified. Run `mediarank promote`, which registers it again."
+            )
+        packed = self.packed(version)
+        require_digest(packed, version.digest)
+        return packed
+
     def _aliases(self, system: str) -> dict[str, list[str]]:
         aliases: dict[str, list[str]] = {}
         for alias, number in self._client.get_registered_model(model_name(system)).aliases.items():
@@ -155,21 +178,23 @@ class Registry:
 
 def _version(system: str, found: Any, aliases: dict[str, list[str]]) -> Version:
     number, tags = str(found.version), found.tags
-    return Version(
-        system, number, found.run_id, tags.get(LOCK_TAG, ""), tags.get(METHOD_TAG, ""), tuple(aliases.get(number, ()))
-    )
+    lock, method, files = (tags.get(tag, "") for tag in (LOCK_TAG, METHOD_TAG, DIGEST_TAG))
+    return Version(system, number, found.run_id, lock, method, files, tuple(aliases.get(number, ())))
 
 
-def _signature(features: Sequence[str]) -> Any:
+def _signature(packed: Packed) -> Any:
+    """What a request may hold: types that keep frames take one list of numbers per frame."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
     from mlflow.types.schema import Array
 
-    asked = [ColSpec("string", "item", required=False), ColSpec("string", "image", required=False)]
-    asked += [ColSpec(Array(DataType.double), name, required=False) for name in features]
+    asked = [ColSpec("string", name, required=False) for name in (ITEM, *FILES)]
+    for name in packed.model.needs.features:
+        kind = Array(DataType.double)
+        asked.append(ColSpec(Array(kind) if packed.keeps_frames(name) else kind, name, required=False))
     columns = {"query": "string", "rank": "long", "name": "string", "score": "double"}
     answered = [ColSpec(kind, name) for name, kind in columns.items()]
-    return ModelSignature(Schema(asked), Schema(answered), ParamSchema([ParamSpec("count", "long", 20)]))
+    return ModelSignature(Schema(asked), Schema(answered), ParamSchema([ParamSpec("count", "long", DEFAULT_COUNT)]))
 
 
 @contextmanager

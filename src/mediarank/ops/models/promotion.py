@@ -18,12 +18,12 @@ from typing import Any
 
 import pandas as pd
 
-from mediarank import store
+from mediarank import disk, store
 from mediarank.asking.describe import Copying
 from mediarank.evaluation.significance import paired_randomisation
 from mediarank.ops.models.champion_drift import Movement, movements, version_summary
 from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, Registry, Version
-from mediarank.ops.models.packing import needs_of, pack
+from mediarank.ops.models.packing import ChangedModel, needs_of, pack
 from mediarank.ops.models.promotion_config import PromotionConfig
 from mediarank.ops.models.trial import TrialFailed, try_out
 from mediarank.ops.runs.results import PROMOTION
@@ -115,7 +115,7 @@ def promote(
                 candidate = _register(registry, lock, system, tracked.systems[system], copying)
             try:
                 decisions.append(_decide(registry, root, candidate, config, scheduled, force))
-            except TrialFailed as error:
+            except (TrialFailed, ChangedModel) as error:
                 failed.append(str(error))  # the other systems are decided about all the same
             else:
                 say(decisions[-1].summary())
@@ -149,10 +149,8 @@ def _register(registry: Registry, lock: Lock, system: str, run: str, copying: Co
     # What is packed must be what the lock says, or the version would bear a wrong name.
     for below in (f"data/systems/{system}", "data/features", "data/manifest", "data/check_features"):
         lock.files(below)
-    with tempfile.TemporaryDirectory(dir=state_folder(lock.root)) as folder:
-        target = Path(folder) / "packed"
-        packed = pack(lock.root / "data", system, copying, target)
-        return registry.register(system, target, run, lock.key, packed.model.served, packed.model.needs.features)
+    with disk.scratch(state_folder(lock.root) / "packing", tempfile.mkdtemp) as folder:
+        return registry.register(pack(lock.root / "data", system, copying, folder / "packed"), run, lock.key)
 
 
 def _decide(
@@ -163,6 +161,7 @@ def _decide(
     if champion is not None and champion.number == candidate.number:
         return Decision(system, candidate.number, champion.number, False, ("It is the champion already.",))
     registry.call(CHALLENGER, candidate)
+    registry.verified(candidate)
     found = try_out(registry.folder(candidate), root / f"data/systems/{system}/scores/{candidate.method}", root)
     why = [f"It loads and ranks {found['queries']} test queries in a fresh process."]
     comparison: Comparison | None = None

@@ -4,7 +4,8 @@
 
 MODEL is a folder as MLflow keeps it, SCORES what the system's stage wrote for the method that is served. The model
 must give the same scores, or others that put everything in the same order: then nothing was lost on the way from the
-stage to the registry. Prints what it found as JSON; the exit code is 1 if it ranks otherwise.
+stage to the registry. The score of an item for itself is not compared, as it is not answered. Prints what it found as
+JSON; the exit code is 1 if it ranks otherwise.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
     asked, names = recorded.ids.tolist(), list(recorded.names)
     opened = loaded.unwrap_python_model().packed.model
     answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(opened.names)})
-    found = answers.pivot(index="query", columns="name", values="score").loc[asked, names].to_numpy()
+    found = answers.pivot(index="query", columns="name", values="score").reindex(index=asked, columns=names).to_numpy()
+    own = np.equal.outer(np.array(asked, object), np.array(names, object))  # an item is not among its own answers
+    found = np.where(own, recorded.values, found)
     worst = difference(np.asarray(recorded.values), found, opened.orders)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
@@ -73,6 +76,8 @@ def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any], orde
 
     orders : whether the names of one item are put in order, or the items of one name
     """
+    if np.isnan(found).any():
+        return float("inf")
     apart = float(np.abs(found - recorded).max()) / (float(np.std(recorded)) or 1.0)
     if apart <= TOLERANCE:
         return apart
