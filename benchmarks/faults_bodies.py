@@ -1,8 +1,8 @@
 """Hostile requests to a served model: what bodies are sent, and what the server makes of them.
 
-`hostile_bodies` makes the same bodies for the same seed: random bytes, damaged and deep JSON, huge numbers, wrong types,
-long base64, pictures that are small as files and huge in memory, too many rows. `Served` starts `model_app` on loopback
-and watches the memory of its process and its children.
+`hostile_bodies` makes the same bodies for the same seed: random bytes, damaged and deep JSON, huge numbers, wrong
+types, long base64, pictures that are small as files and huge in memory, too many rows. `Served` is `model_app` on
+loopback, with a watch on the memory of its process and its children.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ def fixed(features: Sequence[str], dimensions: Sequence[int], item: str) -> list
         json.dumps({"dataframe_records": [{"item": item}], "params": [1]}).encode(),
         one(item=["a"]), one(item="../../etc/passwd"), one(item="x" * MEBIBYTE), one(item=item, image="AAAA"),
         one(nosuch=1), one(image=""), one(image="%%%"), one(image=7), one(clip=coded(b"GIF89a")), one(sound="AAAA"),
-        one(image=coded(huge)), one(clip=coded(huge)), one(image="A" * (30 * MEBIBYTE)), one(sound="A" * (24 * MEBIBYTE)),
+        one(image=coded(huge)), one(clip=coded(huge)), one(image="A" * (30 * MEBIBYTE)),
+        one(sound="A" * (24 * MEBIBYTE)),
         one(image=coded(b"#EXTM3U\nfile:///etc/passwd\n")), one(image=coded(b"<svg xmlns='x'/>")),
         json.dumps({"dataframe_records": [{"image": coded(bomb(6000))}] * 60}).encode(),
         *(one(**{**vectors, first: value}) for value in wrong),
