@@ -27,6 +27,7 @@ def test_every_path_in_the_tree_exists() -> None:
 
 def test_every_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    known |= {str(group.name) for group in app.registered_groups}
     named = set(re.findall(r"`?make ([a-z]+)`?(?:\s{2,}#|`)", README))
     assert {"run", "test", "up", "down"} <= named <= targets
 
@@ -35,6 +36,7 @@ def test_every_mediarank_command_exists() -> None:
     from mediarank.cli import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    known |= {str(group.name) for group in app.registered_groups}
     named = set(re.findall(r"bin/mediarank ([a-z_-]+)", README))
     assert named
     assert named <= known
