@@ -176,15 +176,15 @@ def _decide(
         against = _objections(comparison, moved, config, scheduled)
         why += against or [_praise(comparison, config)]
     promoted = not against or force
-    if promoted:
-        if against:
-            why.append("Promoted all the same, because it was forced.")
-        registry.call(CHAMPION, candidate)
-        registry.call_no_more(CHALLENGER, system)
+    if promoted and against:
+        why.append("Promoted all the same, because it was forced.")
     before = None if champion is None else champion.number
     decision = Decision(system, candidate.number, before, promoted, tuple(why), comparison, moved)
     registry.note(candidate, "mediarank.decision", " ".join(why)[:4000])
     registry.keep(candidate, PROMOTION.rpartition("/")[2], decision.to_json())
+    if promoted:  # the alias of the champion moves last: whoever is killed before decides again
+        registry.call_no_more(CHALLENGER, system)
+        registry.call(CHAMPION, candidate)
     return decision
 
 
