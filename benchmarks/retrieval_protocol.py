@@ -119,7 +119,9 @@ def run_fold(prepared: Prepared, methods: Sequence[str]) -> FoldResult:
     prepared.triplets.differences  # noqa: B018  # made once, outside the time of the first method that needs it
     fitted = {method: fit_best(method, prepared.triplets, prepared.validation) for method in methods}
     rankers = {method: found.ranker for method, found in fitted.items()}
-    scores = prepared.collection.scores(prepared.test, prepared.scaler, rankers)
+    scores = prepared.collection.scores(
+        prepared.test, prepared.scaler, tuple(rankers), lambda method, phi: rankers[method].predict(phi)
+    )
     ranked = rank_methods(scores, Judgments.from_classes(prepared.collection.classes, prepared.test))
     return FoldResult(prepared, fitted, {m: measure_metric(ranks, "ap") for m, ranks in ranked.items()})
 

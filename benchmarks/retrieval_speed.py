@@ -115,7 +115,7 @@ def short_search(shortlist: Shortlist, queries: list[Any], matrices: list[Any], 
 
 
 def made_features(images: int, folder: Path) -> list[Any]:
-    """Histograms around two thousand centres, a file a feature type, written and mapped a block at a time."""
+    """Histograms around two thousand centres, one file per feature type, written and mapped a block at a time."""
     rng = np.random.default_rng(0)
     matrices = []
     centre_of = rng.integers(2000, size=images)

@@ -33,6 +33,7 @@ from mediarank.features.haar import HaarTexture
 from mediarank.features.hog import Hog
 from mediarank.features.hue import Hue
 from mediarank.features.lbp import Lbp
+from mediarank.features.network import Network
 from mediarank.features.sift import Sift
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
@@ -56,7 +57,10 @@ TYPES: Mapping[str, Extractor | LocalExtractor] = {
     "gabor": GaborBank(),
     "edges": EdgeDirection(granularity="2x2"),
     "haar": HaarTexture(colour=True),
+    "network": Network(),
 }
+NETWORK = ("network",)
+"""Types of a pretrained network; the others are hand-made."""
 CODEBOOK_ITEMS = 400
 
 

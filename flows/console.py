@@ -24,18 +24,18 @@ COLOURS = {"Cached": "blue", "Completed": "green", "Failed": "red", "Crashed": "
 
 
 def run_once(flow: Callable[..., Any]) -> int:
-    """Run the flow and print its stages and their states; returns the exit code, 0 if all is up to date, else 1."""
+    """Run the flow and print its stages and their states; returns exit code 0 if all is up to date, otherwise 1."""
     console = Console(stderr=True, highlight=False)
     log, progress = logging.getLogger("prefect.flow_runs"), _Progress(console)
     log.addHandler(progress)
-    # Prefect restores the earlier handler of SIGTERM, which would end the process at once: exit in order instead.
+    # Prefect restores the earlier handler of SIGTERM, which would end the process at once; exit in order instead.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
-        # Heartbeats tell a server that a remote run is alive; here they would only delay the end by up to a second.
+        # Heartbeats show a server that a remote run is alive; here they would only delay the end by up to a second.
         with temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
             state: State[Any] = flow(return_state=True)
     except KeyboardInterrupt:
-        console.print("Stopped. What was finished is kept; run it again to go on.")
+        console.print("Stopped. Finished stages are kept; run it again to go on.")
         return 130
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -55,13 +55,13 @@ def _leave(number: int, _frame: object) -> None:
 
 
 class _Progress(logging.Handler):
-    """Prints what mediarank's code logs about the stages, and not what Prefect logs about itself."""
+    """Prints the log of mediarank's own code about the stages, without Prefect's log about itself."""
 
     def __init__(self, console: Console) -> None:
         super().__init__(logging.INFO)
         self._console = console
 
     def emit(self, record: logging.LogRecord) -> None:
-        # The folder of the package, not its name: a clone may be called mediarank, with Prefect in its .venv.
+        # The folder of the package, not its name: a clone may be named mediarank, with Prefect in its .venv.
         if Path(record.pathname).is_relative_to(PACKAGE):
             self._console.print(record.getMessage(), markup=False)

@@ -1,8 +1,8 @@
 """Serve the deployments that `prefect.yaml` declares, one run at a time.
 
-One process both waits for runs, scheduled or asked for in the Prefect UI, and starts them. `make up` runs this script;
-`python flows/deployments.py` does the same in the foreground. `MEDIARANK_NIGHTLY` moves the nightly run, as cron
-writes it.
+One process waits for runs, scheduled or requested in the Prefect UI, and starts them. `make up` runs this script;
+`python flows/deployments.py` does the same in the foreground. `MEDIARANK_NIGHTLY` sets the time of the nightly run, as
+a cron expression.
 """
 
 # ruff: noqa: E402 - Prefect reads its settings when it is imported, so they come first
@@ -53,5 +53,5 @@ def _deployment(entry: dict[str, Any]) -> RunnerDeployment:
 
 
 if __name__ == "__main__":
-    # Schedules are paused when this ends, so that nights without a runner do not pile up as late runs.
+    # Schedules are paused when this ends, so that nights without a runner do not accumulate as late runs.
     serve(*declared(), limit=1)

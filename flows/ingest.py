@@ -1,4 +1,4 @@
-"""Rank new files at once: run the stages up to `frames`, then ask the champions; nothing is fitted.
+"""Rank new files at once: run the stages up to `frames`, then ask the champions; no model is fitted.
 
 The next full run adds the files to the collection's results.
 """
@@ -19,7 +19,7 @@ from mediarank.ops.runs.workspace_run import PipelineRun
 
 ROOT = Path(__file__).resolve().parents[1]
 LAST = "frames"
-"""The last stage that new files go through: afterwards every feature can see them."""
+"""The last stage that new files go through; after it, every feature can describe them."""
 
 
 @flow(name="ingest", timeout_seconds=LONGEST)

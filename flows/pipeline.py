@@ -1,7 +1,7 @@
 """The pipeline as a Prefect flow: one task run per stage, in parallel where `dvc.yaml` allows.
 
-Nothing is decided here. DVC knows the stages, what each waits for and what is out of date (through
-`mediarank.ops.runs.workspace_run`); Prefect shows it, tries again after passing faults and keeps the logs. `python
+No decision is made here. DVC knows the stages, their dependencies and what is out of date (through
+`mediarank.ops.runs.workspace_run`); Prefect shows it, retries after temporary faults and keeps the logs. `python
 flows/pipeline.py` runs the flow once, on the server of `make up` if that runs; `flows/deployments.py` serves it on a
 schedule.
 """
@@ -29,7 +29,7 @@ from prefect.futures import PrefectFuture, wait
 from steps import LONGEST, step, tell_decisions, verdict
 
 FOLLOW_UPS: tuple[FollowUp, ...] = (TRACK,)
-"""What is run when every stage is up to date."""
+"""Commands that are run when every stage is up to date."""
 
 
 @flow(name="pipeline", timeout_seconds=LONGEST)
@@ -62,7 +62,7 @@ def pipeline(
 
 
 def publish_artifacts(root: Path) -> None:
-    """Show the metrics, the data checks and the way to the report beside the run."""
+    """Show the metrics, the data checks and a link to the report beside the run."""
     if rows := metrics_rows(root):
         create_table_artifact(table=rows, key="metrics", description="Metrics by system and method")
     if text := checks_markdown(root):

@@ -1,4 +1,4 @@
-"""Make the version in the workspace the champion, if it is not worse. A person asks for this, so drift only warns."""
+"""Make the version in the workspace the champion, if it is not worse; a person starts this, so drift only warns."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @flow(name="promote", timeout_seconds=LONGEST)
 def promote(workspace: str = str(ROOT), system: str = "", force: bool = False) -> State[dict[str, str]]:
-    """Try the workspace's models, compare them with the champions, and promote those that are not worse.
+    """Test the workspace's models, compare them with the champions, and promote those that are not worse.
 
     workspace : the project's folder
-    system : only this one; by default all that can be served
-    force : promote what is worse, too; what does not load and rank is never promoted
+    system : only this system; by default all that can be served
+    force : promote a worse model, too; a model that does not load and rank is never promoted
     """
     root = Path(workspace)
     arguments = ("promote", *([system] if system else []), *(["--force"] if force else []))

@@ -15,13 +15,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @flow(name="rollback", timeout_seconds=LONGEST)
 def rollback(version: str, workspace: str = str(ROOT)) -> State[dict[str, str]]:
-    """Restore the data, params and lock of a version, verified file by file; it can be undone the same way.
+    """Restore the data, params and lock of a version, verified file by file; this can be undone the same way.
 
     version : a commit or tag, as `mediarank versions` lists them
     workspace : the project's folder
     """
     root = Path(workspace)
-    # `mediarank rollback` holds the workspace itself.
+    # `mediarank rollback` takes the workspace's lock itself.
     with Workspace(root, get_run_logger().info, seconds=LONGEST, hold=False) as run:
         state = step("rollback", partial(run.command, "rollback", ("rollback", version)), return_state=True)
     return verdict(root, "rollback", {"rollback": state})

@@ -1,4 +1,4 @@
-"""What the flows share: one piece of work as a task run, the final state of all of them, and events about it.
+"""Shared by the flows: one piece of work as a task run, the final state of all of them, and events.
 
 Automations in the Prefect UI can forward an event by mail or to a chat; `docs/operations.md` lists them.
 """
@@ -20,11 +20,11 @@ from mediarank.ops.runs.stage_processes import RunStopped
 from mediarank.ops.runs.workspace_run import Done, PassingFault, StageFailed
 
 LONGEST = 24 * 3600
-"""Seconds that a run may take: one that hangs must not keep the next scheduled run from starting."""
+"""Seconds that a run may take: a run that hangs must not prevent the next scheduled run."""
 
 
 def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
-    """Only a fault of the machine is worth another attempt; a stage that failed would fail again."""
+    """Only a fault of the machine is retried; a stage that failed would fail again."""
     return isinstance(state.data, PassingFault)
 
 
@@ -37,7 +37,7 @@ def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
     cache_policy=NO_CACHE,  # DVC decides what is up to date
 )
 def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None]:
-    """Bring one stage up to date, or run a command; if it fails, what it printed last is the state's message."""
+    """Bring one stage up to date, or run a command; if it fails, its last output is the state's message."""
     try:
         done = work(get_run_logger().info)
     except StageFailed as failure:
@@ -63,7 +63,7 @@ def verdict(root: Path, what: str, states: Mapping[str, State[Any]]) -> State[di
 
 
 def tell_decisions(root: Path) -> None:
-    """Emit `mediarank.model.promoted` or `.kept` per system, and `mediarank.drift` where the data moved too far."""
+    """Emit `mediarank.model.promoted` or `.kept` per system, and `mediarank.drift` if the data drifted too far."""
     for decision in decisions(root):
         tell(root, "model.promoted" if decision["promoted"] else "model.kept", **decision)
         moved = [movement for movement in decision["moved"] if movement["too_far"]]

@@ -78,7 +78,7 @@ class ProcessState:
 
 @contextmanager
 def restored() -> Iterator[None]:
-    """Whatever is done inside, the process is afterwards as it was before."""
+    """Restore the state of the process afterwards, whatever is done inside."""
     before = ProcessState.read()
     try:
         yield

@@ -1,4 +1,4 @@
-"""The layout shows the architecture: these tests hold it to that."""
+"""The layout follows the architecture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes are whole whatever happens: every crash state is read as the old or the new value, nothing is left over."""
+"""Writes are atomic: every crash state is read as the old or the new value, and nothing is left over."""
 
 from __future__ import annotations
 

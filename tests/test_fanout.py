@@ -112,7 +112,7 @@ def _dask_logs() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_dask_logs")
-def test_a_cluster_over_tls_takes_those_with_a_certificate_and_nobody_else(
+def test_a_cluster_over_tls_takes_those_with_a_certificate_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from distributed import LocalCluster

@@ -1,4 +1,4 @@
-"""The guard over the process's state: it sees each kind of change, puts it back, and fails the test that left it."""
+"""The guard over the process's state: it detects each kind of change, undoes it, and fails the test that caused it."""
 
 from __future__ import annotations
 

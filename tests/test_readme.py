@@ -1,4 +1,4 @@
-"""What the README promises is there."""
+"""Paths, targets, commands and links in the README exist."""
 
 from __future__ import annotations
 

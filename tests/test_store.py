@@ -1,4 +1,4 @@
-"""What is written comes back, always in the same bytes, and a killed writer leaves the old value."""
+"""Values are read back as written, in the same bytes, and a killed writer leaves the old value."""
 
 from __future__ import annotations
 

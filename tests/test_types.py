@@ -132,7 +132,7 @@ def test_judgments_refuse(relevant: dict[str, dict[str, float]], message: str) -
         Judgments(("boat",), ("a",), relevant)
 
 
-def test_labels_have_every_table_and_refuse_strangers() -> None:
+def test_labels_have_every_table_and_refuse_unknown_ones() -> None:
     labels = Labels({"classes": pd.DataFrame({"item": ["a", "b"], "class": ["coast", "forest"]})})
     assert labels["keywords"].empty
     assert list(labels.restricted_to(["a"])["classes"]["item"]) == ["a"]

@@ -1,4 +1,4 @@
-"""The whole line on a small demo collection: `mediarank run`, `dvc repro` and the flow, which all give the same bytes.
+"""The whole pipeline on a small demo collection: `mediarank run`, `dvc repro` and the flow give the same bytes.
 
 One project is run once with `mediarank run`, two stages at a time; a second copy by `dvc repro` on one process, and a
 third by the flow. dvc.lock holds a fingerprint of every output, so equal lock files mean equal bytes.
@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.timeout(1200)  # a whole run is set up within the first test
 SMALL = {"images": 96, "clips": 64, "seed": 3}
 IMAGE_FEATURES = ("lab_thirds", "hog")
+CLASSIFIERS = ["motion", "objects", "scene", "sound"]
 FEATURES = (*IMAGE_FEATURES, "gist_frames", "motion", "sound")
 
 
@@ -87,7 +88,8 @@ def keep_features(project: Path) -> None:
         change_params(project, section, None, kept)
     systems = params["systems"]
     systems["concepts"] |= {"base_models": list(IMAGE_FEATURES), "rounds": 20, "lambdas": [], "cost_weights": [0.0]}
-    systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5}
+    systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5, "classifiers": CLASSIFIERS}
+    del systems["events"]["network"]
     systems["retrieval"] |= {"features": list(IMAGE_FEATURES), "instances": 5000}
     systems["attributes"] |= {"kernels": [{"feature": name} for name in IMAGE_FEATURES], "folds": 3, "max_pairs": 500}
     systems["annotation"] |= {"features": list(IMAGE_FEATURES), "methods": ["jec", "rnn", "2pknn"], "folds": 2}
@@ -115,7 +117,7 @@ def project(first_run: tuple[Path, str]) -> Path:
     return first_run[0]
 
 
-def test_a_run_tells_where_it_is_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
+def test_a_run_shows_its_progress_and_what_to_do_next(first_run: tuple[Path, str]) -> None:
     project, printed = first_run
     count = len(yaml.safe_load((project / "dvc.lock").read_text())["stages"])
     assert all(f"stage {k} of {count}: " in printed for k in range(1, count + 1))

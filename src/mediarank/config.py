@@ -108,6 +108,12 @@ class Params:
             made[name] = self._checked(f"features.{name}", EXTRACTORS[family], settings)
         return made
 
+    @property
+    def families(self) -> dict[str, str]:
+        """Feature type -> the name of its family."""
+        given = dict(self.values.get("features") or {})
+        return {name: str(values.get("family")) for name, values in given.items() if isinstance(values, Mapping)}
+
     @cached_property
     def check_features(self) -> FeatureCheckConfig:
         from mediarank.ops.checks import FeatureCheckConfig

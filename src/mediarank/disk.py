@@ -1,7 +1,7 @@
-"""How bytes reach the disk: faults of the machine, atomic writes, and the removal of what killed writers left.
+"""Writing to disk: faults of the machine, atomic writes, and removal of files that killed writers left behind.
 
-What is promised: after a write has returned, its value survives a power failure; a process that is killed, or a power
-failure on the way, leaves the old value or the new one. A file is complete on the disk before it gets its name, and the
+Guarantees: after a write has returned, its value survives a power failure; a process that is killed, or a power failure
+during a write, leaves the old value or the new one. A file is complete on the disk before it gets its name, and the
 name is on the disk before the call returns.
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from mediarank.types import MachineFault
 
 _MANY_FILES: Final = 32
-"""A folder with more files than this is written out with the whole file system at once, which is faster."""
+"""If a folder has more files than this, the whole file system is synced at once, which is faster."""
 
 _UNFINISHED: Final[ContextVar[frozenset[Path]]] = ContextVar("_UNFINISHED", default=frozenset())
-"""The temporary folders that are being filled; nobody reads them before they are renamed."""
+"""The temporary folders that are being filled; no other process reads them before they are renamed."""
 
 _MAKE_ROOM: Final = "free disk space and run it again"
 _REPAIR_DISK: Final = "check the disk or the network drive (dmesg), and run it again"
@@ -50,12 +50,12 @@ REMEDIES: Final = {
     errno.ENOMEM: MORE_MEMORY,
     errno.EAGAIN: MORE_MEMORY,
 }
-"""Errors of the operating system that no file's content can cause, and what to do about each."""
+"""Errors of the operating system that no file's content can cause, and the remedy for each."""
 
 
 def machine_fault(error: BaseException) -> MachineFault | None:
     """The error as a fault of the machine, or None if it is not one."""
-    from mediarank.types import MachineFault  # which imports pandas, which most callers do not need
+    from mediarank.types import MachineFault  # imports pandas, which most callers do not need
 
     if isinstance(error, MachineFault):
         return error
@@ -93,7 +93,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
         if not target.exists():
             temporary.replace(target)
         elif not _exchange(temporary, target):
-            # Without an atomic exchange there is an instant without the folder; its stage would then run again.
+            # Without an atomic exchange the folder is missing for an instant; its stage would then run again.
             with scratch(target) as old:
                 target.replace(old)
                 temporary.replace(target)
@@ -104,7 +104,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 def scratch(target: Path, make: Callable[..., Any] = tempfile.mkdtemp) -> Iterator[Path]:
     """Yield a temporary folder (or a file: `tempfile.mkstemp`) beside `target`; it is removed at the end.
 
-    It is locked as long as this process lives, so that another one can tell it from what a killed one has left.
+    It is locked as long as this process lives, so that other processes know that it is not left over.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target)
@@ -115,7 +115,7 @@ def scratch(target: Path, make: Callable[..., Any] = tempfile.mkdtemp) -> Iterat
         temporary = Path(name)
         if _locked(handle, wait=True) and temporary.exists():
             break
-        os.close(handle)  # another process has just swept it away
+        os.close(handle)  # another process has just removed it
     try:
         yield temporary
     finally:
@@ -151,7 +151,7 @@ def _sweep(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         try:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:  # swept by another process, or not ours
+        except OSError:  # removed by another process, or not ours
             continue
         try:
             if _locked(handle, wait=False):
@@ -163,7 +163,7 @@ def _sweep(paths: Iterable[Path]) -> list[Path]:
 
 
 def _locked(handle: int, wait: bool) -> bool:
-    """Lock an open file or folder for this process; False if another one has it. Without locks there is no sweeping."""
+    """Lock an open file or folder for this process; False if another has it. Without locks, nothing is swept."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
@@ -172,7 +172,7 @@ def _locked(handle: int, wait: bool) -> bool:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder with all that is in it, as far as possible."""
+    """Remove a file or a folder with everything in it, as far as possible."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -180,7 +180,7 @@ def remove(path: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have the system write a file's content, or a folder's list of names, to the disk now."""
+    """Make the system write a file's content, or a folder's list of names, to the disk now."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -192,7 +192,7 @@ def sync(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the system write a folder and all that is below it to the disk now."""
+    """Make the system write a folder and everything below it to the disk now."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     if len(files) > _MANY_FILES and _sync_file_system(folder):
         return
@@ -203,7 +203,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _sync_file_system(folder: Path) -> bool:
-    """Linux's syncfs; False where the system does not have it."""
+    """Linux's syncfs; False if the system does not have it."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         return bool(ctypes.CDLL(None, use_errno=True).syncfs(handle) == 0)
@@ -214,7 +214,7 @@ def _sync_file_system(folder: Path) -> bool:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Swap two folders in one step (Linux's renameat2); False where the system can't."""
+    """Swap two folders in one step (Linux's renameat2); False if the system can't."""
     here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2

@@ -1,8 +1,8 @@
-"""Do the same thing to many items, on all cores or on a cluster, in order, with progress.
+"""Apply a function to many items, on all cores or on a cluster, in order, with progress.
 
 `MEDIARANK_JOBS` limits the processes (default: all cores); `MEDIARANK_CLUSTER` names a Dask scheduler
-(`tcp://host:8786`) to use instead. Neither changes a result: outcomes come back in the order of the items, and
-every worker holds OpenCV, BLAS and numba to one thread.
+(`tcp://host:8786`) to use instead. Neither changes a result: outcomes are returned in the order of the items, and
+every worker limits OpenCV, BLAS and numba to one thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 from mediarank.types import ConfigError
 
 START_UP: Final = 2.0
-"""Seconds until worker processes have imported what they need; what is done sooner than that is done without them."""
+"""Seconds that worker processes need to import their modules; shorter work is done without them."""
 
 PATIENCE: Final = 20.0
 """Seconds that a cluster's scheduler may take to answer."""
@@ -32,7 +32,7 @@ TLS: Final = {
     "tls_client_cert": "MEDIARANK_CLUSTER_CERT",
     "tls_client_key": "MEDIARANK_CLUSTER_KEY",
 }
-"""Dask's names of the files for an encrypted cluster, and the variables that say where they are."""
+"""Dask's names of the files for an encrypted cluster, and the variables that hold their paths."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -60,7 +60,7 @@ def fan_out_iter(
 ) -> Iterator[Outcome]:
     """The same, one outcome after another as they become ready, so that the caller need not hold them all.
 
-    batch : items handed to a worker at a time; the default aims at a hundred hand-overs, 64 items each at most
+    batch : items per transfer to a worker; the default aims at a hundred transfers of at most 64 items
     """
     batch = batch or max(1, min(64, len(items) // 100))
     chunks = [items[start : start + batch] for start in range(0, len(items), batch)]
@@ -70,7 +70,7 @@ def fan_out_iter(
 
 
 def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-    """Chunk by chunk here, until what is left is worth the start of other processes, or a cluster is named."""
+    """Chunk by chunk in this process, until starting others is worth it for the rest, or a cluster is named."""
     cluster, workers = os.environ.get("MEDIARANK_CLUSTER", ""), jobs()
     done = 0
     while not cluster and done < len(chunks):
@@ -78,7 +78,7 @@ def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -
         yield _run_chunk(function, chunks[done])
         done += 1
         left = (time.monotonic() - started) * (len(chunks) - done)
-        if done > 1 and left * (1 - 1 / workers) > START_UP:  # the first chunk also loads what the others find loaded
+        if done > 1 and left * (1 - 1 / workers) > START_UP:  # the first chunk also loads modules
             break
     if done == len(chunks):
         return
@@ -101,12 +101,12 @@ def _client(cluster: str) -> Any:
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"MEDIARANK_CLUSTER names {cluster!r}, but no Dask scheduler answers there; start one (dask scheduler), or "
-            f"unset MEDIARANK_CLUSTER to work on this machine alone. ({error})"
+            f"unset MEDIARANK_CLUSTER to work on this machine only. ({error})"
         ) from None
 
 
 def _certificates() -> Any:
-    """What this process shows a scheduler, and checks the scheduler by, over `tls://`."""
+    """The certificate of this process and the authority that checks the scheduler, for `tls://`."""
     from distributed.security import Security
 
     files = {name: os.environ.get(variable, "") for name, variable in TLS.items()}
@@ -128,18 +128,21 @@ def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any
 
 
 def one_thread(user_api: str | None = None) -> Any:
-    """A context in which libraries work on one thread. user_api : only those of a kind, such as `blas`"""
+    """A context in which libraries use one thread.
+
+    user_api : only libraries of one kind, such as `blas`
+    """
     return _thread_pools(len(sys.modules)).limit(limits=1, user_api=user_api)
 
 
 @lru_cache(maxsize=1)
 def _thread_pools(modules: int) -> Any:
-    """The libraries with threads of their own. To find them takes longer than many a chunk: only after new imports."""
+    """The libraries that have their own threads; searched only after new imports, because it takes long."""
     return ThreadpoolController()
 
 
 def with_progress(chunks: Iterable[Any], lengths: Sequence[int], what: str) -> Iterator[Any]:
-    """A progress bar on a terminal; in a log, a line every ten seconds and one at the end; of a single item nothing."""
+    """A progress bar on a terminal; in a log, a line every ten seconds and one at the end; nothing for one item."""
     total = sum(lengths)
     if total == 1:
         yield from chunks

@@ -1,4 +1,4 @@
-"""What a source says of its items, as tables: the contract between sources and everything that learns."""
+"""The labels of a source as tables: the contract between sources and everything that learns."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LABEL_TABLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 `target` of an ordering is a class or an item. A pair's `relation` is `>` (the first has more of the attribute) or `=`.
 A region is a named box, in fractions of the picture as it is shown.
-Items of one `group` never straddle a split. `queries` are the items that may be asked with; none means any. A split
-prescribes a role, a fold, or both; what it leaves open is empty.
+Items of one `group` never straddle a split. `queries` are the items that may be used as queries; if empty, all may. A
+split prescribes a role, a fold, or both; the other is empty.
 """
 
 LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -45,7 +45,7 @@ LABEL_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "queries": ("item",),
     "splits": ("item",),
 }
-"""What a row is about: rows with the same key and other values contradict each other."""
+"""The key of a row: rows with the same key and other values contradict each other."""
 
 LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
     **{name: columns[:1] for name, columns in LABEL_TABLES.items()},
@@ -55,29 +55,29 @@ LABEL_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
 """The columns that name items."""
 
 OPTIONAL_COLUMNS: Final = ("fold",)
-"""Empty where a table comes without them."""
+"""Optional columns; empty if a table comes without them."""
 
 NUMBER_COLUMNS: Final = ("strength", "left", "top", "width", "height")
 """Read as numbers; other columns are text, and `relevant` is a flag."""
 
 OF_QUARANTINED: Final = "is about a quarantined item"
 OF_UNKNOWN: Final = "is about an item that is not in the collection"
-"""Reasons for refusing a label. The first is a consequence of the file, which counts by itself."""
+"""Reasons for refusing a label. The first follows from the file's quarantine, which is counted separately."""
 
 RELATIONS: Final = (">", "=")
 
 
 @dataclass(frozen=True)
 class Labels:
-    """What the source says of its items; every table is there, empty where the source is silent."""
+    """The labels of a source; every table exists, and is empty if the source has no such labels."""
 
     tables: Mapping[str, pd.DataFrame]
 
     def __post_init__(self) -> None:
-        strangers = set(self.tables) - set(LABEL_TABLES)
-        if strangers:
+        unknown = set(self.tables) - set(LABEL_TABLES)
+        if unknown:
             raise DataError(
-                f"Unknown label table(s) {', '.join(sorted(strangers))}; known are {', '.join(LABEL_TABLES)}."
+                f"Unknown label table(s) {', '.join(sorted(unknown))}; known are {', '.join(LABEL_TABLES)}."
             )
         full = {
             name: self.tables.get(name, pd.DataFrame(columns=list(columns))) for name, columns in LABEL_TABLES.items()
@@ -116,17 +116,17 @@ class Labels:
 
     @property
     def looked_at(self) -> set[str]:
-        """Items that `shown` says something of, be it that they show nothing."""
+        """Items that `shown` makes a statement about, including those that show nothing."""
         name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
         return set(self[name]["item"])
 
     def queries_among(self, items: Iterable[str]) -> list[str]:
-        """Those of `items` that may be asked with: all of them, unless the source names its queries."""
+        """Those of `items` that may be used as queries: all, unless the source names its queries."""
         named = set(self["queries"]["item"])
         return [item for item in items if not named or item in named]
 
     def restricted_to(self, items: Iterable[str]) -> Labels:
-        """Only what is said of `items`; orderings of classes stay."""
+        """Only the labels of `items`; orderings of classes stay."""
         known = set(items)
         classes = set(self["classes"]["class"])
         kept = {}

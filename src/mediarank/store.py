@@ -1,4 +1,4 @@
-"""How each contract is kept on disk: the only module that knows formats.
+"""How each contract is stored on disk: the only module that knows the formats.
 
 Writes are atomic (`disk.py`) and every file carries a checksum, which is compared when it is read (`seals.py`). Nothing
 is pickled. The same value always gives the same bytes.
@@ -30,7 +30,7 @@ T = TypeVar("T")
 CHECKSUMS: Final = "checksums.json"
 """The list of checksums in a folder of label tables."""
 _PLAIN: Final = ("metrics.json", "curves.csv")
-"""Parts of an evaluation that other programs read, whose checksums are kept apart."""
+"""Parts of an evaluation that other programs read; their checksums are kept separately."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -43,7 +43,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any, sealed: bool = True) -> None:
-    """Write JSON; an object gets its checksum under the key `sha256`, unless other programs are to read it."""
+    """Write JSON; an object gets its checksum under the key `sha256`, unless other programs read it."""
     found = seals.seal_json(value) if sealed else value
     write_text(path, json.dumps(found, indent=2, sort_keys=True, allow_nan=False) + "\n")
 
@@ -70,7 +70,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def read_facts(path: Path) -> dict[str, str]:
-    """The texts that were kept with a table."""
+    """The texts kept with a table."""
     found = _read(path, lambda p: _arrow(p.read_bytes()).schema.metadata) or {}
     return {key.decode(): value.decode() for key, value in found.items()}
 
@@ -87,7 +87,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 def read_csv(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     """A CSV with these text columns, in this order; others are dropped, numbers are left to the caller.
 
-    A column that is optional in label tables is empty where the file does not have it.
+    A column that is optional in label tables is empty if the file does not have it.
     """
     table = _read(path, lambda p: pd.read_csv(p, dtype=str, keep_default_na=False, encoding="utf-8-sig"))
     table = table.assign(**{c: "" for c in columns if c in OPTIONAL_COLUMNS and c not in table.columns})
@@ -112,7 +112,7 @@ def write_labels(folder: Path, labels: Labels) -> None:
 def read_labels(folder: Path) -> Labels:
     """Tables with text columns, except `relevant` (bool) and NUMBER_COLUMNS (float).
 
-    A folder that a person wrote has no list of checksums, and is read without.
+    A folder that a person wrote has no list of checksums, and is read without one.
     """
     if not folder.is_dir():
         raise DataError(f"There are no labels at {folder}; run the stage that writes them first.")
@@ -186,13 +186,13 @@ def _mapped(path: Path, meta: Mapping[str, Any]) -> Floats:
 
 
 def read_fitted(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """The facts and the fitted arrays that were written with a matrix; no arrays where nothing was fitted."""
+    """The facts and the fitted arrays written with a matrix; no arrays if nothing was fitted."""
     arrays = read_arrays(folder / "fitted.npz") if (folder / "fitted.npz").exists() else {}
     return read_json(folder / "meta.json"), arrays
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-    """An npz archive whose bytes depend on its arrays alone (numpy's own stamps each member with a date)."""
+    """An npz archive whose bytes depend only on its arrays (numpy's own stamps each member with a date)."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(arrays):
@@ -212,7 +212,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray[Any, Any]]:
 
 
 class _Arrays(Mapping[str, np.ndarray[Any, Any]]):
-    """The arrays of an npz file, each read when it is asked for; zip keeps a checksum of each."""
+    """The arrays of an npz file, each read when first used; zip keeps a checksum of each."""
 
     def __init__(self, path: Path) -> None:
         seals.check_zip(path)
@@ -238,7 +238,7 @@ class _Arrays(Mapping[str, np.ndarray[Any, Any]]):
 
 
 def open_arrays(path: Path) -> Mapping[str, np.ndarray[Any, Any]]:
-    """The arrays of an npz file, each read when it is asked for."""
+    """The arrays of an npz file, each read when first used."""
     return _read(path, _Arrays)
 
 
@@ -278,7 +278,7 @@ def write_measured(
 ) -> None:
     """An evaluation: metrics as JSON and curves as CSV, for DVC and MLflow; tables as parquet.
 
-    The checksums of what other programs read are kept with the summary.
+    The checksums of files that other programs read are kept with the summary.
     """
     write_json(folder / "metrics.json", metrics, sealed=False)
     write_csv(folder / "curves.csv", curves)
@@ -342,6 +342,6 @@ def _read(path: Path, reader: Callable[[Path], T]) -> T:
         if fault := disk.machine_fault(error):
             raise fault from error
         raise DataError(
-            f"{path} can't be read ({error}). Run: bin/mediarank verify, which fetches a sound copy if there is one; "
+            f"{path} can't be read ({error}). Run: bin/mediarank verify, which fetches an intact copy if there is one; "
             "or delete it and run dvc repro."
         ) from error

@@ -1,8 +1,8 @@
 """The contracts between stages, and the errors that guard them.
 
 First the exceptions, then the values that pass between stages: Manifest, Roles, FeatureMatrix and Judgments; Labels
-are in `labels.py`. Each checks its own invariants when it is made, so a stage that holds one may trust it. How they
-are written to disk is known to `store.py` alone.
+are in `labels.py`. Each value checks its own invariants when it is made, so a stage that holds one may trust it.
+Only `store.py` knows how they are written to disk.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUARANTINED: Final = "quarantined"
 
 
 class MediarankError(Exception):
-    """Anything we can explain: what was found, what was expected, what to do."""
+    """An error that we can explain: what was found, what was expected, what to do."""
 
 
 class ConfigError(MediarankError):
@@ -39,11 +39,11 @@ class DataError(MediarankError):
 
 
 class NotApplicable(DataError):
-    """The collection lacks what a part of the pipeline works on, such as its labels; the other parts go on."""
+    """The collection lacks what one part of the pipeline needs, such as labels; the other parts go on."""
 
 
 class MediaError(MediarankError):
-    """A media file that can't be used; the message is the reason shown in the quarantine table.
+    """A media file can't be used; the message is the reason shown in the quarantine table.
 
     `cause` is one of CAUSES: why the file is refused. Only damaged files count in the check of the collection.
     """
@@ -52,13 +52,13 @@ class MediaError(MediarankError):
 
 
 class UnsupportedMedia(MediaError):
-    """A file in a format or coding that can't be decoded here, though nothing is wrong with it."""
+    """A file has a format or coding that can't be decoded here, though nothing is wrong with it."""
 
     cause = "unsupported"
 
 
 class OverLimit(MediaError):
-    """A file that asks for more than `manifest.limits` in params.yaml allows."""
+    """A file needs more than `manifest.limits` in params.yaml allows."""
 
     cause = "limit"
 
@@ -68,11 +68,11 @@ class MachineFault(MediarankError):
 
 
 class CheckFailed(MediarankError):
-    """A data check refused the collection; the run stops here."""
+    """A data check refused the collection; the run stops."""
 
 
 def lot(name: str, seed: int, purpose: str = "") -> bytes:
-    """What `name` draws: a matter of the seed alone, so that it stays the same when others come and go."""
+    """Random bytes for `name` that depend on name, seed and purpose only, whatever other names there are."""
     return hashlib.sha256(f"{purpose}{seed}:{name}".encode()).digest()
 
 
@@ -100,7 +100,7 @@ MANIFEST_COLUMNS: Final = (
 TAKEN_COLUMNS: Final[Mapping[str, Any]] = {
     "taken_at": "", "orientation": 0, "camera": "", "latitude": np.nan, "longitude": np.nan,
 }  # fmt: skip
-"""What a camera wrote into the file, with the value that stands for nothing."""
+"""What a camera wrote into the file, with the value that means "not given"."""
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ class Manifest:
         if not self.table["item_id"].is_monotonic_increasing:
             raise DataError("The manifest must be sorted by item_id.")
         for column, allowed in (("kind", KINDS), ("status", (OK, QUARANTINED))):
-            strangers = set(self.table[column]) - set(allowed)
-            if strangers:
+            unknown = set(self.table[column]) - set(allowed)
+            if unknown:
                 raise DataError(
-                    f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, strangers))}."
+                    f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, unknown))}."
                 )
         silent = self.table[(self.table["status"] == QUARANTINED) & (self.table["reason"] == "")]
         if len(silent):
@@ -158,9 +158,9 @@ class Roles:
     def __post_init__(self) -> None:
         require_columns(self.table, ("item_id", "group_id", "role", "fold"), "the splits")
         require_unique(self.table["item_id"], "item ids of the splits")
-        strangers = set(self.table["role"]) - set(ROLES)
-        if strangers:
-            raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, strangers))}.")
+        unknown = set(self.table["role"]) - set(ROLES)
+        if unknown:
+            raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, unknown))}.")
         for column in ("role", "fold"):
             straddling = self.table.groupby("group_id")[column].nunique()
             straddling = straddling[straddling > 1]
@@ -177,8 +177,8 @@ class Roles:
 class FeatureMatrix:
     """Named float32 columns over items. Rows are found by id, never by position.
 
-    ids : sorted item (or frame, or query) ids, one a row
-    names : one a column
+    ids : sorted item (or frame, or query) ids, one per row
+    names : one per column
     values : (len(ids), len(names)) float32, possibly memory-mapped
     """
 
@@ -237,10 +237,10 @@ def shared_items(matrices: Mapping[str, FeatureMatrix], names: Iterable[str]) ->
 
 @dataclass(frozen=True)
 class Judgments:
-    """How relevant each item is to each query: a sparse table of positive grades; what is absent is 0.
+    """How relevant each item is to each query: a sparse table of positive grades; an absent grade is 0.
 
-    A query may be an item (search by example), a concept, an event or a keyword. `candidates` are the items that
-    were judged at all: those that a ranking is measured over.
+    A query may be an item (search by example), a concept, an event or a keyword. `candidates` are the items that were
+    judged; a ranking is measured over them.
     """
 
     queries: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A workspace with four fitted systems, for everything that is asked of it."""
+"""A workspace with four fitted systems, for the tests that ask them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparing and sorting by an attribute, over what the stages wrote, and the two commands as a user types them."""
+"""Comparing and sorting by an attribute, from the outputs of the stages, and the two commands as a user types them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_sort_writes_a_table_and_a_page(project: Path) -> None:
     assert (project / "warm.html").read_text().count("data:image/jpeg") == 6
 
 
-def test_what_is_not_there_is_said(project: Path) -> None:
+def test_what_is_not_there_is_reported(project: Path) -> None:
     with pytest.raises(DataError, match="warm"):
         ask("sort", "--attribute", "wram")
     with pytest.raises(DataError, match="neither an item of the collection nor a file"):

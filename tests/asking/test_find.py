@@ -1,4 +1,4 @@
-"""Finding by name: one name costs one name, and a cascade skips for real."""
+"""Finding by name: one name costs one name, and a cascade really skips evaluations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_every_fitted_method_finds(space: Workspace, method: str) -> None:
     assert (finds.evaluations < finds.possible) or method != "forward_cascade", "a cascade skips"
 
 
-def test_a_name_is_matched_whatever_its_case_and_near_misses_get_a_hint(space: Workspace) -> None:
+def test_a_name_is_matched_ignoring_case_and_near_misses_get_a_hint(space: Workspace) -> None:
     assert find(space, "HEAT", 3).name == "heat"
     with pytest.raises(DataError, match="Did you mean heat"):
         find(space, "heart", 3)

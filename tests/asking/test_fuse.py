@@ -62,7 +62,7 @@ def test_out_of_fold_scores_come_in_a_table_of_their_own_and_are_joined_by_item(
         assert [found["motion"], found["sound"]] == pytest.approx(oracle.weights_.tolist())
         with pytest.raises(DataError, match="give a table"):
             fuse(source, target, clips, method)
-    with pytest.raises(DataError, match="give every one a row"):
+    with pytest.raises(DataError, match="out-of-fold scores"):
         fuse(source, target, clips, "log_odds", held_out.iloc[1:])
 
 
@@ -111,7 +111,7 @@ def test_a_table_is_read_with_and_without_events_and_labels(tmp_path: Path) -> N
         ("", "can't be read"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "scores.csv"
     path.write_text(text)
     with pytest.raises(DataError, match=said):

@@ -1,4 +1,4 @@
-"""An item is understood in every way that people write it."""
+"""Items are found by every usual spelling of their names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_what_is_not_there_gets_a_hint(written: str, fact: str) -> None:
         resolve(written, ITEMS)
 
 
-def test_names_match_whatever_their_case() -> None:
+def test_names_match_ignoring_case() -> None:
     names = ["Boat", "sea", "SEA", "landing a fish"]
     assert match_name("boat", names, "concept") == "Boat"
     assert match_name("sea", names, "concept") == "sea"

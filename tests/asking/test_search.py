@@ -1,4 +1,4 @@
-"""Search by example and feedback, over what the stages wrote."""
+"""Search by example and feedback, from the outputs of the stages."""
 
 from __future__ import annotations
 

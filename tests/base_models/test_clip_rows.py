@@ -33,7 +33,7 @@ def test_means_and_maxima_are_over_a_clips_own_rows() -> None:
     assert none.mean(np.zeros((0, 2))).shape == none.maximum(np.zeros((0, 2), np.float32)).shape == (0, 2)
 
 
-def test_few_draws_frames_at_random_but_always_the_same_whatever_else_there_is() -> None:
+def test_few_draws_frames_at_random_but_always_the_same_whatever_other_clips_there_are() -> None:
     frames = [f"a.mp4#{k:03d}" for k in range(30)]
     few = ClipRows.of(matrix([*frames, "b.mp4"]), ["a.mp4", "b.mp4"]).few(20, seed=7)
     assert np.bincount(few.clip).tolist() == [20, 1]

@@ -12,7 +12,7 @@ from mediarank.types import DataError, FeatureMatrix
 
 
 def histograms(clips: int, seed: int = 0, frames: int = 1) -> tuple[FeatureMatrix, list[str], dict[str, np.ndarray]]:
-    """Bags of eight words; two events, each with words of its own."""
+    """Bags of eight words; two events, each with its own words."""
     rng = np.random.default_rng(seed)
     names = [f"clip{k:03d}" for k in range(clips)]
     labels = {"dance": np.arange(clips) % 4 == 0, "race": np.arange(clips) % 5 == 0}
@@ -131,7 +131,7 @@ def test_clips_without_the_feature_get_the_events_share() -> None:
     assert not np.allclose(trained.held_in[:30], shares)
 
 
-def test_an_event_that_is_never_heard_gets_its_share_everywhere() -> None:
+def test_an_event_without_sound_gets_its_share_everywhere() -> None:
     matrix, clips, labels = histograms(40)
     heard = FeatureMatrix(matrix.ids[20:], matrix.names, matrix.values[20:])
     labels["dance"] = np.arange(40) < 2

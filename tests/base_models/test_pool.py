@@ -70,7 +70,7 @@ def test_support_vectors_are_kept_once() -> None:
     assert pool.support_counts.sum() == np.count_nonzero(pool.coefficients) > len(pool.vectors)
 
 
-def test_a_part_of_a_pool_decides_alike() -> None:
+def test_a_part_of_a_pool_decides_the_same() -> None:
     pool, matrix = pool_of("rbf")
     columns = pool.columns("fish")
     assert columns == [2, 3]

@@ -30,7 +30,7 @@ def test_it_chooses_and_fits_what_scikit_learn_would() -> None:
     assert svm.area == pytest.approx(search.best_score_)
     peer = SVC(kernel="rbf", gamma=svm.gamma, C=svm.penalty).fit(examples.values.astype(np.float64), examples.labels)
     np.testing.assert_array_equal(svm.support, peer.support_)
-    # libsvm stops at a tolerance of its own, so float32 distances may leave it elsewhere within that.
+    # libsvm stops at its own tolerance, so float32 distances may change the result within that.
     np.testing.assert_allclose(svm.coefficients, peer.dual_coef_[0], atol=0.02)
     assert svm.intercept == pytest.approx(peer.intercept_[0], abs=1e-2)
 

@@ -1,4 +1,4 @@
-"""ITML: constraints end up met, the metric stays a metric, and the objective falls below that of where it started."""
+"""ITML: constraints are met, the result is a metric, and the objective falls below its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relative trees: an order, better than a line where the world is bent, and cut where pairs say."""
+"""Relative trees: they give an order, beat a linear ranker on non-linear data, and split where the pairs fit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
 
 
 def bend(n: int, seed: int, width: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    """Low strengths are told apart by one column, high strengths by the other; a third part says which is which."""
+    """Low strengths are distinguished by one column, high strengths by the other; a third part says which is which."""
     rng = np.random.default_rng(seed)
     low, high = rng.uniform(0, 1, n), rng.uniform(0, 1, n)
     side = np.arange(n) % 2

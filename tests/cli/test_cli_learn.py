@@ -1,4 +1,4 @@
-"""`mediarank learn` and `mediarank review` on a small project with features that show what the labels say."""
+"""`mediarank learn` and `mediarank review` on a small project whose features show the labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands about the collection, on a small folder of generated files that the stages' own functions took in."""
+"""The commands about the collection, on a small folder of generated files, read by the functions of the stages."""
 
 from __future__ import annotations
 

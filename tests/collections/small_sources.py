@@ -1,4 +1,4 @@
-"""Tiny source folders for the tests of `mediarank.collections`, and what becomes of their labels."""
+"""Tiny source folders for the tests of `mediarank.collections`, and helpers to read their labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caltech 101: classes are folders, clutter is never asked with."""
+"""Caltech 101: classes are folders, clutter is never a query."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_with_one_list_the_rest_is_the_other_part(source: Path) -> None:
     }
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     assert not caltech101.recognises(tmp_path)
     with pytest.raises(DataError, match="holds no folder 101_ObjectCategories"):
         caltech101.read(tmp_path)

@@ -83,7 +83,7 @@ def test_what_is_refused(source: Path, file: str, text: str, message: str) -> No
         corel5k.read(write(source, {file: text}))
 
 
-def test_a_missing_file_and_missing_pictures_are_told(tmp_path: Path) -> None:
+def test_a_missing_file_and_missing_pictures_are_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="words is missing"):
         corel5k.read(tmp_path)
     write(tmp_path, {"words": "city\n", "training_label": "1000 1\n", "test_label": "1001 1\n"})

@@ -207,7 +207,7 @@ def test_a_ball_is_lowest_when_its_cue_says_that_it_lands() -> None:
 
 
 @pytest.mark.parametrize("name", SOUNDS)
-def test_every_sound_has_its_length_and_is_heard(name: str) -> None:
+def test_every_sound_has_its_length_and_is_audible(name: str) -> None:
     sound = SOUNDS[name](np.random.default_rng(1), 2.5, np.asarray([0.5, 1.5], np.float32))
     assert sound.shape == (int(2.5 * RATE),)
     assert sound.dtype == np.float32

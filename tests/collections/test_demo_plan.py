@@ -1,4 +1,4 @@
-"""What is decided before anything is drawn: shares, recipes, names. The default configuration, in milliseconds."""
+"""The plan of the demo: shares, recipes, names. The default configuration, in milliseconds."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_other_label_files_are_not_taken_for_it(tmp_path: Path, text: str) -> No
     assert not esc50.recognises(write(put(tmp_path, "a.ogg"), {"labels.csv": text}))
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     assert not esc50.recognises(tmp_path)
     with pytest.raises(DataError, match=r"neither meta/esc50.csv nor a labels.csv"):
         esc50.read(tmp_path)

@@ -1,4 +1,4 @@
-"""A folder of one's own: labels from CSVs, or from the folders."""
+"""The source `folder`: labels from CSV files, or from the names of folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groupings joined: whatever shares a group in one of them is together."""
+"""Joined groupings: items that share a group in any grouping end up in one group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holidays: groups by number, the first of a group asks."""
+"""Holidays: groups by number, the first of a group is the query."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_groups_and_queries(tmp_path: Path) -> None:
     assert rows(listing, "queries") == [("jpg/100000.jpg",), ("jpg/100100.jpg",)]
 
 
-def test_other_pictures_are_left_out_and_told(tmp_path: Path) -> None:
+def test_other_pictures_are_left_out_and_reported(tmp_path: Path) -> None:
     put(tmp_path, "100000.jpg", "100002.jpg", "cover.jpg", "12.jpg")
     assert not holidays.recognises(tmp_path)
     listing = holidays.read(tmp_path)
     assert list(listing.files) == ["100000.jpg", "100002.jpg"]
-    assert listing.notes == ("2 pictures are not called by a number of 6 digits and are left out",)
+    assert listing.notes == ("2 pictures are not named by a number of 6 digits and are left out",)
 
 
 @pytest.mark.parametrize("names", [["100000.jpg"], ["100001.jpg", "100002.jpg"], []])

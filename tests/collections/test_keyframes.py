@@ -97,7 +97,7 @@ def test_what_is_refused(source: Path, files: dict[str, str], message: str) -> N
         keyframes.read(write(source, files))
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     assert not keyframes.recognises(tmp_path)
     with pytest.raises(DataError, match=r"expected is shots.csv"):
         keyframes.read(tmp_path)

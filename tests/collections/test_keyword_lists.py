@@ -93,7 +93,7 @@ def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
         read_keyword_lists(write(tmp_path, {"train.json": text}))
 
 
-def test_a_missing_list_is_told(tmp_path: Path) -> None:
+def test_a_missing_list_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no \*train\*.json"):
         read_keyword_lists(tmp_path)
     assert not is_keyword_lists(tmp_path)

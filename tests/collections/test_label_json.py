@@ -104,7 +104,7 @@ def test_fiftyone_labels(tmp_path: Path) -> None:
     assert rows(read(tmp_path, detections, "labels.json"), "regions") == [("data/a.jpg", "boat", *BOX)]
 
 
-def test_other_json_is_skipped_and_said(tmp_path: Path) -> None:
+def test_other_json_is_skipped_and_reported(tmp_path: Path) -> None:
     notes = read(tmp_path, {"title": "a.jpg", "photoTakenTime": {}}).notes
     assert any("1 JSON files are in no known format" in note for note in notes)
 

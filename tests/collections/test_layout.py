@@ -1,4 +1,4 @@
-"""Which folder names become classes, and that the decision is said and can be overruled."""
+"""Which folder names become classes, and that the decision is reported and can be overruled."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_names(name: str) -> None:
     assert looks_like_name(name)
 
 
-def test_photos_by_month_have_no_class_and_it_is_said() -> None:
+def test_photos_by_month_have_no_class_and_it_is_reported() -> None:
     layout = read_layout(["2019/07/a.jpg", "2021/07/b.jpg", "DCIM/100CANON/IMG_1.jpg"])
     assert layout.classes == ()
     assert "classes: none from folders" in layout.note

@@ -1,4 +1,4 @@
-"""Originals are brought in without a copy, and nothing done here reaches them."""
+"""Originals are linked without a copy, and changes to the links do not reach them."""
 
 from __future__ import annotations
 

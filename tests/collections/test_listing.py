@@ -26,7 +26,7 @@ def test_ids_that_are_left_as_they_are(item: str) -> None:
     assert escaped(item) == item
 
 
-def test_bytes_that_are_no_utf8_are_told_as_bytes() -> None:
+def test_bytes_that_are_no_utf8_are_reported_as_bytes() -> None:
     assert escaped("caf\udce9.jpg") == "caf%E9.jpg"
     assert escaped("tab\there\\too.jpg") == "tab%09here%5Ctoo.jpg"
     assert escaped("C:/a.jpg") == "C%3A/a.jpg"

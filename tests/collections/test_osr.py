@@ -63,7 +63,7 @@ def test_without_a_list_there_is_no_split(source: Path) -> None:
     [
         ("name,coast\nopen,1\n", "lacks a column attribute"),
         ("attribute,coast\nopen,high\n", "line 2: coast must be a number, not 'high'"),
-        ("attribute,desert\nopen,1\n", r"called after a class of relative_ordering.csv \(desert\)"),
+        ("attribute,desert\nopen,1\n", r"after a class of relative_ordering.csv \(desert\)"),
     ],
 )
 def test_what_is_refused(source: Path, table: str, message: str) -> None:

@@ -71,7 +71,7 @@ def test_class_names_if_they_are_there_and_numbers_if_nothing_names_them(tmp_pat
     assert set(pubfig.read(made(tmp_path / "b", class_labels=mixed)).labels.class_of.values()) == {"AlexR", "class 2"}
 
 
-def test_a_picture_that_is_not_there_ends_in_quarantine_and_one_that_is_not_listed_is_told(tmp_path: Path) -> None:
+def test_a_picture_that_is_not_there_ends_in_quarantine_and_one_that_is_not_listed_is_reported(tmp_path: Path) -> None:
     made(tmp_path)
     (tmp_path / "images/AlexR_002.jpg").unlink()
     put(tmp_path, "images/stranger.jpg")

@@ -1,4 +1,4 @@
-"""Dealing groups out: shares are kept, rare labels reach every part, nothing depends on more than the seed."""
+"""Dealing groups out: shares are kept, rare labels reach every part, the result depends only on the seed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_seed_decides() -> None:
 
 
 def test_a_few_more_groups_move_only_few() -> None:
-    """Everyone has a place of their own, and only the borders between parts shift."""
+    """Each group keeps its place, and only the borders between parts shift."""
     rng = np.random.default_rng(0)
     marks = {f"i{k}": [str(word) for word in rng.choice(["sea", "sky", "car", "cat"], 2)] for k in range(1010)}
     places = rng.permutation(1010)

@@ -37,7 +37,7 @@ def test_separators_quotes_and_short_rows(tmp_path: Path, separator: str) -> Non
     assert table.lines == (2, 4, 5)
 
 
-def test_what_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+def test_what_is_wrong_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("item,strength\na,1\n\nb,much\n")
     table = read_csv(path)

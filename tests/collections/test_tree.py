@@ -1,4 +1,4 @@
-"""What counts as a file of the collection, and what is passed over and told."""
+"""Which files belong to a collection, and that skipped files are reported."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def test_media_in_the_order_of_their_ids(tmp_path: Path) -> None:
     assert tree.other_files == ("skipped 2 (.txt 1, .zip 1): not an image, clip or sound, such as notes.txt",)
 
 
-def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
+def test_hidden_files_and_folders_are_skipped(tmp_path: Path) -> None:
     put(tmp_path, "a.jpg", "._a.jpg", ".thumbnails/a.jpg", "__MACOSX/a.jpg", "b/.hidden.png")
     assert list(media_below(tmp_path).files) == ["a.jpg"]
 
 
-def test_links_to_files_count_and_links_to_folders_are_told(tmp_path: Path) -> None:
+def test_links_to_files_count_and_links_to_folders_are_reported(tmp_path: Path) -> None:
     here = put(tmp_path / "here", "a.jpg")
     put(tmp_path / "there", "b.jpg")
     (here / "b.jpg").symlink_to(tmp_path / "there/b.jpg")
@@ -49,7 +49,7 @@ def test_names_that_are_no_utf8_are_escaped_and_never_lost(tmp_path: Path) -> No
     assert tree.files["caf%E9~.jpg"].read_bytes() == b"caf\xe9.jpg"
 
 
-def test_a_folder_that_can_not_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_can_not_be_read_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "a.jpg", "locked/b.jpg")
     scan = os.scandir
 
@@ -79,5 +79,5 @@ def test_what_stops_dvc_is_found_beforehand(tmp_path: Path, monkeypatch: pytest.
     assert sorted(line.removeprefix(f"{tmp_path}/") for line in obstacles(tmp_path)) == [
         ".hidden/nowhere is a link that leads nowhere; remove it",
         "caf%E9.jpg: its name is not UTF-8; rename it",
-        "locked.jpg can't be read; permit it, or move it away",
+        "locked.jpg can't be read; make it readable, or move it away",
     ]

@@ -97,7 +97,7 @@ def test_what_is_refused(source: Path, rows_: list[list[float]], message: str) -
         zap50k.read(source)
 
 
-def test_what_is_missing_is_told(source: Path) -> None:
+def test_what_is_missing_is_reported(source: Path) -> None:
     (source / "ut-zap50k-data/image-path.mat").unlink()
     with pytest.raises(DataError, match=r"neither image-path.mat nor meta-data.csv"):
         zap50k.read(source)

@@ -1,4 +1,4 @@
-"""Blocks: what they show, and that no name can break out of them."""
+"""Blocks: their content, and that no name can break out of the markup."""
 
 from __future__ import annotations
 

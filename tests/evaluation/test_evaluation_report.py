@@ -1,4 +1,4 @@
-"""The page: well-formed, self-contained, accessible, the same bytes, and safe whatever it is given."""
+"""The page: well-formed, self-contained, accessible, the same bytes, and safe for any input."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import precision_recall_fscore_support
+from sklearn.metrics import f1_score, precision_recall_fscore_support
 
 from mediarank.evaluation import keywords as module
 from mediarank.evaluation.keywords import (
@@ -38,7 +38,12 @@ def test_worked_example() -> None:
     scores = keyword_scores(true, predicted, WORDS)
     # Sea: P = 2/3, R = 1; the other three words add nothing but count in the averages.
     assert scores == KeywordScores(
-        precision=pytest.approx(1 / 6), recall=0.25, f1=pytest.approx(0.2), n_plus=1, absent=1
+        precision=pytest.approx(1 / 6),
+        recall=0.25,
+        f1=pytest.approx(0.2),
+        n_plus=1,
+        absent=1,
+        image_f1=pytest.approx((0.5 + 2 / 3 + 0) / 3),
     )
 
 
@@ -70,7 +75,19 @@ def test_perfect_suggestions(pairs: list[tuple[set[str], set[str]]]) -> None:
     true = {f"i{k}": t for k, (t, _) in enumerate(pairs)}
     used = sorted(set().union(*true.values()))
     if used:
-        assert keyword_scores(true, true, used) == KeywordScores(1.0, 1.0, 1.0, len(used), 0)
+        found = keyword_scores(true, true, used)
+        assert found == KeywordScores(1.0, 1.0, 1.0, len(used), 0, found.image_f1)
+        assert found.image_f1 == pytest.approx(np.mean([bool(words) for words in true.values()]))
+
+
+@settings(max_examples=25, deadline=None)
+@given(word_sets)
+def test_f1_per_image_agrees_with_scikit_learn(pairs: list[tuple[set[str], set[str]]]) -> None:
+    true = {f"i{k}": t for k, (t, _) in enumerate(pairs)}
+    predicted = {f"i{k}": p for k, (_, p) in enumerate(pairs)}
+    matrices = [[[int(w in words[i]) for w in WORDS] for i in true] for words in (true, predicted)]
+    expected = f1_score(*matrices, average="samples", zero_division=0)
+    assert keyword_scores(true, predicted, WORDS).image_f1 == pytest.approx(expected)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Measuring rankings: the tables belong together and say what is known."""
+"""Measuring rankings: the tables agree with each other and have the known values."""
 
 from __future__ import annotations
 

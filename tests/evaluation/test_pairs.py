@@ -68,7 +68,7 @@ def test_what_does_not_fit_together_is_refused() -> None:
         pair_accuracy([1, 2], [1, 2, 3])
     with pytest.raises(DataError, match="without NaN"):
         pair_accuracy([1, 2], [1, np.nan])
-    with pytest.raises(DataError, match="give as many of each"):
+    with pytest.raises(DataError, match="1 stronger and 2 weaker"):
         listed_pair_accuracy([1, 2], [0], [1, 0])
     for outside in (-1, 2):
         with pytest.raises(DataError, match="positions from 0 to 1"):

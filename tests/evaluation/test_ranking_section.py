@@ -131,7 +131,7 @@ def test_concepts_have_no_picture_of_the_query(picture: bytes) -> None:
     assert [row.title for row in gallery.rows] == ["Best: AP 1.000", "Worst: AP 0.500"]
 
 
-def test_telling_queries_are_told_once_each() -> None:
+def test_telling_queries_are_reported_once_each() -> None:
     table = pd.DataFrame({"method": "m", "query": list("abcdefg"), "ap": [0.5, 0.9, 0.1, np.nan, 0.7, 0.9, 0.3]})
     assert telling_queries(table, "m", each=1) == [("best", "b", 0.9), ("median", "e", 0.7), ("worst", "c", 0.1)]
     assert [q for _, q, _ in telling_queries(table, "m", each=2)] == ["b", "f", "e", "a", "g", "c"]

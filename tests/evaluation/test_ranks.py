@@ -33,7 +33,7 @@ def unpacked(ranks: Ranks) -> dict[str, list[tuple[int, float]]]:
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[FeatureMatrix, Judgments]:
-    """Matrices full of ties, with columns nobody judged, rows nobody asked for, and queries that are items."""
+    """Matrices full of ties, with unjudged columns, unused rows, and queries that are items."""
     items = draw(st.lists(st.text("abxyz/", min_size=1, max_size=3), min_size=1, max_size=8, unique=True))
     judged = draw(st.lists(st.sampled_from(items), min_size=1, unique=True))
     queries = draw(st.lists(st.sampled_from([*items, "query one", "query two"]), min_size=1, max_size=4, unique=True))

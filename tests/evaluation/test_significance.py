@@ -1,4 +1,4 @@
-"""Intervals that cover, exact p-values of small samples, and seeds that decide everything."""
+"""Intervals cover the mean, p-values of small samples are exact, and the seed decides everything."""
 
 from __future__ import annotations
 

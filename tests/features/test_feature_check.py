@@ -1,4 +1,4 @@
-"""The battery must catch what it is for: each test breaks one promise."""
+"""The battery of checks finds faulty families: each test breaks one rule."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_granularity_works_for_every_image_family(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXTRACTORS)
-def test_params_are_validated_and_strangers_refused(name: str) -> None:
+def test_params_are_validated_and_unknown_ones_refused(name: str) -> None:
     family = EXTRACTORS[name]
     assert is_dataclass(family)
     adapter = TypeAdapter(family)

@@ -1,4 +1,4 @@
-"""Ingest, promotion and rollback as flows, and what prefect.yaml says of them, on a real Prefect server."""
+"""Ingest, promotion and rollback as flows, and their entries in prefect.yaml, on a real Prefect server."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_stage_that_is_not_planned_is_named(finished_project: Path) -> None:
         run.leading_to("frames")
 
 
-def test_a_promotion_that_fails_says_why_and_tells_so(new_project: Callable[[], Path]) -> None:
+def test_a_promotion_that_fails_says_why_and_emits_an_event(new_project: Callable[[], Path]) -> None:
     start = now("UTC")
     state: State[Any] = promote_module.promote(workspace=str(new_project()), return_state=True)
     assert state.is_failed()
@@ -113,7 +113,7 @@ def test_a_promotion_that_fails_says_why_and_tells_so(new_project: Callable[[], 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_promotion_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_promotion_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     project = fitted_project.make(tmp_path / "project")

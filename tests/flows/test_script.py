@@ -1,4 +1,4 @@
-"""`python flows/pipeline.py` as people and machines use it: its table, its exit code, and how it ends."""
+"""`python flows/pipeline.py` as people and programs use it: its table, its exit code, and how it ends."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_nothing_is_left_when_it_is_ended(
     project = without_tracking(finished_project)
     change(project, "report", 50)
     (project / "hold").write_text("report")
-    # The hardest way to go, with the most to leave behind: without a server of its own it starts one.
+    # The hardest case: killed while it runs a server that it started itself.
     process = start(project, "") if number is signal.SIGKILL else start(project)
     wait_for((project / "pids").exists)
     stage, grandchild = map(int, (project / "pids").read_text().split())

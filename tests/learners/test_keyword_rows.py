@@ -1,4 +1,4 @@
-"""Keywords in three forms that say the same."""
+"""Keywords in three equivalent forms."""
 
 from __future__ import annotations
 

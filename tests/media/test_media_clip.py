@@ -1,4 +1,4 @@
-"""Clips: which frames are sampled, that decoding less changes nothing, and what is left of damaged ones."""
+"""Clips: which frames are sampled, that decoding less gives the same frames, and what damaged clips give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding processes are left with their own files: tested by what they can still do."""
+"""Decoding processes can use only their own files: tested by what they can still do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cameras write: date with or without offset, orientation, camera and place; nothing is invented."""
+"""What cameras write: date with or without offset, orientation, camera and place; missing values stay empty."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_iso_times() -> None:
         {1: "S", 2: (33.0,), 3: "E", 4: (151.0, 0.0, 0.0)},
     ],
 )
-def test_a_place_that_makes_no_sense_is_none(tmp_path: Path, place: dict[int, Any]) -> None:
+def test_a_place_that_makes_no_sense_is_ignored(tmp_path: Path, place: dict[int, Any]) -> None:
     path = tmp_path / "a.jpg"
     path.write_bytes(encoded(scene(1), "JPEG", exif=exif_block({}, place)))
     assert math.isnan(probe(path, Limits()).taken.latitude)

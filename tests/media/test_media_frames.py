@@ -1,4 +1,4 @@
-"""From originals to working copies: what is written where, and what the rows say of it."""
+"""From originals to working copies: which files are written, and their rows in the tables."""
 
 from __future__ import annotations
 

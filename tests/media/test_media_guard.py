@@ -89,7 +89,7 @@ def test_every_kind_of_trouble_at_once() -> None:
     assert found[2] == "It is not to my liking."
     assert found[3].startswith("KeyError")
     assert "more memory" in found[4]
-    assert "can't be handed back" in found[5]
+    assert "can't be sent back" in found[5]
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENOMEM, errno.EROFS])

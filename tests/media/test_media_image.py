@@ -1,4 +1,4 @@
-"""Every variety of image comes out as it is meant to be seen, and what is cut off or lies about its size is refused."""
+"""Every kind of image is decoded as it should be shown; truncated files and false sizes are refused."""
 
 from __future__ import annotations
 

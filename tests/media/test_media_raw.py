@@ -1,4 +1,4 @@
-"""RAW files are shown by their previews, or refused with the reason that a user can act upon."""
+"""RAW files are shown by their previews, or refused with a reason that a user can act on."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_shrinking_averages_areas() -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), [(768, 1024), (767, 1023), (1200, 1600), (320, 4096), (64, 2000)])
-def test_halving_first_makes_no_difference_to_speak_of(height: int, width: int) -> None:
+def test_halving_first_makes_hardly_any_difference(height: int, width: int) -> None:
     image = scene(5, height, width)
     shape = (320, round(height * 320 / width))
     direct = cv2.resize(image, shape, interpolation=cv2.INTER_AREA).astype(int)

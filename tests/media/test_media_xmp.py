@@ -86,7 +86,7 @@ def test_what_can_not_be_parsed_or_has_entities_is_refused(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("rating", ["many", "9", "nan", "", "0"])
-def test_a_rating_that_makes_no_sense_is_none(rating: str) -> None:
+def test_a_rating_that_makes_no_sense_is_ignored(rating: str) -> None:
     assert read_xmp(packet(f'xmp:Rating="{rating}"', "")).rating == 0.0
 
 

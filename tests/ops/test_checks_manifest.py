@@ -37,7 +37,7 @@ class Collection:
         return manifest, Labels(self.labels), self.quarantine, self.previous, self.config
 
     def remember(self) -> None:
-        """What there is now becomes the version to compare with."""
+        """The current state becomes the version to compare with."""
         manifest, labels, *_ = self.arguments()
         self.previous = summary_of(manifest, labels)
 
@@ -387,7 +387,7 @@ def test_summary_counts_positives_of_usable_items() -> None:
     assert summary.resolutions == {"clip": {"1024": 6}, "image": {"1024": 30}}
 
 
-def test_all_failures_are_told_at_once_and_stop_the_run() -> None:
+def test_all_failures_are_reported_at_once_and_stop_the_run() -> None:
     collection = good()
     collection.set(5, "sha256", "abc")
     few_positives(collection)

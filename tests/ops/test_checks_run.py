@@ -35,7 +35,7 @@ TABLE = pd.DataFrame({"name": ["a", "b", "b", None], "value": [1.0, np.inf, -3.0
 
 
 def judged(condition: Condition, table: pd.DataFrame = TABLE, severity: str = "error") -> Outcome:
-    rule = Rule("rule", condition, "It holds.", "Mend it.", severity)  # type: ignore[arg-type]
+    rule = Rule("rule", condition, "It holds.", "Fix it.", severity)  # type: ignore[arg-type]
     (outcome,) = judge("check", [Suite("table", table, ("name", "value"), (rule,))], {}).outcomes
     return outcome
 
@@ -134,7 +134,7 @@ def test_message_says_which_how_many_the_first_and_what_to_do() -> None:
         "  Fails on 2 of 4 rows:\n"
         "    name=b, value=inf\n"
         "    name=b, value=-3\n"
-        "  What to do: Mend it."
+        "  What to do: Fix it."
     )
 
 

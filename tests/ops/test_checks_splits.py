@@ -1,4 +1,4 @@
-"""Leakage between roles is found from outside, whatever `Roles` itself already refuses."""
+"""Leakage between roles is found independently of the checks in `Roles`."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_broken(rule: str, damage: Callable[[Split], None], failing: int, shown:
     assert shown in outcome.explain()
 
 
-def test_a_stranger_and_the_item_it_replaced_are_both_told() -> None:
+def test_an_unknown_item_and_the_item_it_replaced_are_both_reported() -> None:
     split = good()
     stranger(split)
     assert outcome_of("usable_items_have_roles", split).failing_rows == 2

@@ -31,7 +31,7 @@ COPIES = 8
 
 
 class Cluster:
-    """A scheduler and two workers, each a process of its own without a nanny that would start it again."""
+    """A scheduler and two workers, each in its own process without a nanny that would start it again."""
 
     def __init__(self, folder: Path) -> None:
         self._log = (folder / "cluster.log").open("w")

@@ -1,4 +1,4 @@
-"""A full disk, a folder that can't be written, a file in the way, a clock that jumps, `kill -9`: told or healed.
+"""A full disk, a folder that can't be written, a file in the way, a clock that jumps, `kill -9`: reported or repaired.
 
 What damage to caches does is tested beside them (`features`, `media`, `verify`), locks that are left behind beside
 `runlock`, `rollback` and `tracking`.

@@ -60,7 +60,7 @@ def programs(folder: Path) -> Path:
 
 
 class Servers:
-    """Processes that end with the drill. Each is told apart by its log."""
+    """Processes that end with the drill, each with its own log."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -83,7 +83,7 @@ class Servers:
             time.sleep(0.2)
 
     def end(self) -> None:
-        """Last started, first ended, so that the database has nobody left to wait for."""
+        """End processes in reverse order, so that no client of the database remains."""
         for process in reversed(self.running):
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGTERM)

@@ -48,7 +48,7 @@ def test_a_clean_clone_goes_back_and_forth_from_the_bucket(versioned: Path, serv
     assert media(clone) == SECOND
 
 
-def test_a_bucket_that_can_not_be_reached_is_told_before_anything_is_touched(
+def test_a_bucket_that_can_not_be_reached_is_reported_before_anything_is_touched(
     clone: Path, server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_bucket(clone, server)

@@ -60,7 +60,7 @@ def test_feedback_changes_the_next_search(workspace: Path) -> None:
     assert places.index(last) < places.index(first)
 
 
-def test_what_is_not_there_is_said(workspace: Path) -> None:
+def test_what_is_not_there_is_reported(workspace: Path) -> None:
     with pytest.raises(DataError, match="neither an item of the collection nor a file"):
         ask("search", "images/99.png")
     with pytest.raises(DataError, match="not in the collection"):

@@ -52,7 +52,7 @@ def test_lineage(here: Path) -> None:
     assert said("lineage", "v1", "--items").startswith("item_id,kind,sha256,md5,role,status\nimages/bay.jpg,image,")
     assert len(json.loads(said("lineage", "v1", "--json"))["items"]) == 4
     assert said("lineage", "--file", "images/forest.jpg").count("images/forest.jpg rank") == 1
-    assert "No run that is recorded used" in said("lineage", "--file", "images/none.jpg")
+    assert "No recorded run used" in said("lineage", "--file", "images/none.jpg")
     with pytest.raises(ConfigError, match="either a run"):
         said("lineage")
 

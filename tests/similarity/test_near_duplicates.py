@@ -36,7 +36,7 @@ def test_equals_the_comparison_of_all_pairs(data: st.DataObject, max_distance: i
     assert near_duplicate_groups(hashes, max_distance).tolist() == oracle(hashes, max_distance)
 
 
-def test_a_chain_is_one_group_and_strangers_are_not() -> None:
+def test_a_chain_is_one_group_and_others_are_not() -> None:
     chain = [f"{(1 << k) - 1:016x}" for k in range(0, 60, 4)]
     assert set(near_duplicate_groups(chain, 4)) == {0}
     assert len(set(near_duplicate_groups(chain, 3))) == len(chain)

@@ -47,7 +47,7 @@ def test_equals_the_plain_formulas(dimensions: int, count: int, seed: int) -> No
     assert uncompiled == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
-def test_nothing_is_more_alike_than_itself() -> None:
+def test_nothing_is_more_similar_than_itself() -> None:
     rows = np.abs(np.random.default_rng(1).normal(size=(50, 8))).astype(np.float32)
     assert (phi(rows[7], rows).argmax(axis=0) == 7).all()
 

@@ -1,4 +1,4 @@
-"""Working copies: made once, remembered by content, and nothing is lost with a damaged cache."""
+"""Working copies: made once, cached by content, and a damaged cache loses nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The manifest: what is there, and what is refused with which reason."""
+"""The manifest: its items, and what is refused for which reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits: nothing leaks, shares are kept, rare labels are everywhere if they can be."""
+"""Splits: nothing leaks, shares are kept, rare labels are in every role if possible."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_rare_concept_is_in_every_role() -> None:
     assert not warnings
 
 
-def test_what_is_too_rare_is_said() -> None:
+def test_what_is_too_rare_is_reported() -> None:
     labels = Labels({"concepts": concept("boat", ["i0000", "i0001"])})
     _, warnings = assign_roles(collection(100), labels, SplitsConfig(image=EVEN))
     assert len(warnings) == 1
@@ -96,7 +96,7 @@ def test_the_sources_own_split_is_kept() -> None:
         assign_roles(collection(3), Labels({"splits": prescribed.assign(role="train")}), config)
 
 
-def test_a_group_that_the_source_tears_apart_goes_to_the_test_side_and_that_is_said() -> None:
+def test_a_group_that_the_source_tears_apart_goes_to_the_test_side_and_that_is_reported() -> None:
     prescribed = pd.DataFrame({"item": ["i0000", "i0001"], "role": ["base", "test"]})
     roles, warnings = assign_roles(
         collection(2, groups=["g", "g"]), Labels({"splits": prescribed}), SplitsConfig(protocol="source")

@@ -36,7 +36,7 @@ def write_report_inputs(data: Path) -> None:
     store.write_csv(
         data / "frames/quarantine.csv", pd.DataFrame(columns=["what", "item_id", "source", "reason"], dtype=str)
     )
-    store.write_table(data / "frames/frames.parquet", pd.DataFrame({"item_id": [], "path": []}, dtype=str))
+    store.write_table(data / "frames/frames.parquet", pd.DataFrame({"item_id": [], "path": [], "phash": []}, dtype=str))
     for stage in ("check_manifest", "check_features"):
         store.write_json(data / stage / "result.json", {"expectations": []})
 

@@ -3,18 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from mediarank.asking.items import Asked
 from mediarank.asking.scores import best, scores_of
 from mediarank.asking.workspace import Workspace
+from mediarank.evaluation.calibration import best_cut
+from mediarank.evaluation.keywords import SUGGESTIONS
+
+MOST: Final = 15
+"""Words per image at most, where the number is not given."""
 
 
-def annotate(workspace: Workspace, asked: Sequence[Asked], count: int, method: str | None = None) -> pd.DataFrame:
-    """query, rank, name, score: the best words of each item or file.
+def annotate(
+    workspace: Workspace, asked: Sequence[Asked], count: int | None = None, method: str | None = None
+) -> pd.DataFrame:
+    """query, rank, name, score, probability: the best words of each item or file.
 
-    A labelled item of the collection is annotated by the others.
+    count : words per image; by default as many as are probable: those with the best expected F1 of the image
+    A labelled item of the collection is annotated by the others. Where the method is calibrated, the most probable
+    words come first; otherwise those with the highest scores, by default five, and `probability` is NaN.
     """
+    model = workspace.model("annotation")
     scores = scores_of(workspace, "annotation", asked, method=method)
-    return best(scores, workspace.model("annotation").names, [one.given for one in asked], count)
+    given = [one.given for one in asked]
+    calibration = workspace.calibration("annotation") if model.method(method) == model.served else None
+    if calibration is None:
+        return best(scores, model.names, given, count or SUGGESTIONS).assign(probability=np.nan)
+    p = calibration.probabilities(scores, model.names)
+    table = best(p, model.names, given, count or MOST)
+    table = table.rename(columns={"score": "probability"})
+    place = {name: k for k, name in enumerate(model.names)}
+    row = {one: k for k, one in enumerate(given)}
+    table["score"] = [scores[row[q], place[n]] for q, n in zip(table["query"], table["name"], strict=True)]
+    if count is None:
+        words = {one: max(1, best_cut(p[k]).count) for k, one in enumerate(given)}
+        table = table[[rank <= words[q] for q, rank in zip(table["query"], table["rank"], strict=True)]]
+    return table[["query", "rank", "name", "score", "probability"]].reset_index(drop=True)

@@ -60,6 +60,6 @@ def order_page(attribute: str, order: pd.DataFrame, thumbnail: Thumbnail, count:
     ]
     every = "Every item" if len(shown) == len(order) else "Items at even steps of the order"
     row = Row(attribute, shown, "weakest to strongest")
-    gallery = Gallery("From weakest to strongest", [row], f"{every}; below each its score, on it its place.")
+    gallery = Gallery("From weakest to strongest", [row], f"{every}, each with its place and its score.")
     facts = [Fact("items", f"{len(order):,}"), Fact("shown", f"{len(shown):,}")]
     return render(Report(attribute, (), [Section("In order", [gallery], f"Which shows more {attribute}?", facts)]))

@@ -1,9 +1,9 @@
 """The only way from files to vectors: working copies as `frames` makes them, vectors as `features` makes them.
 
-`Copying` holds the settings of the first; those of the second lie beside its vectors. `describe` decodes files in
-guarded child processes, all frames of a clip and its sound included, and gives one matrix per feature type, bit by bit
-as the pipeline would. `compare_with_items` shows that: for files whose content is in the collection, the greatest
-difference to the items' own rows.
+`Copying` holds the settings for working copies; those for vectors are stored beside the vectors. `describe` decodes
+files in guarded child processes, with all frames of a clip and its sound, and gives one matrix per feature type, bit
+by bit as the pipeline would. `compare_with_items` shows this: for files whose content is in the collection, it gives
+the greatest difference to the items' own rows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[st
 
 
 def look(path: Path, copying: Copying) -> tuple[Pixels | None, Floats | None]:
-    """What the pipeline sees of a file: its picture (of a clip, the middle frame) and its sound, if it has them."""
+    """The picture (of a clip, the middle frame) and the sound of a file, as the pipeline sees them."""
     with _working_copies({"file": path}, copying) as ((made,), folder):
         pictures, sound = made.frames, made.sound
         return (
@@ -63,7 +63,7 @@ def look(path: Path, copying: Copying) -> tuple[Pixels | None, Floats | None]:
 
 @contextmanager
 def _working_copies(files: Mapping[str, Path], copying: Copying) -> Iterator[tuple[list[WorkingCopies], Path]]:
-    """Working copies of files, by their ids, in a folder that is gone afterwards; decoded in guarded children."""
+    """Working copies of files, by id, in a temporary folder; decoded in guarded child processes."""
     with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
         work = partial(_copies, target=Path(folder), copying=copying)
         confinement = Confinement(folders_of(files.values()), (Path(folder),))
@@ -86,18 +86,18 @@ def describe_copies(
     types: Sequence[str],
     cache: FeatureCache | None = None,
 ) -> dict[str, FeatureMatrix]:
-    """The vectors of working copies, with what the stage `features` fitted: nothing is fitted here."""
+    """The vectors of working copies, using what the stage `features` fitted."""
     return {name: extract_rows(workspace.feature_type(name), frames, sounds, folder, cache) for name in types}
 
 
 @dataclass(frozen=True)
 class Described:
-    """One file and feature type.
+    """How one file is described by one feature type.
 
     rows, dimensions : how many vectors, and how long
-    digest : of the vectors' bytes
-    item : of the collection that has the same content, if there is one
-    difference : the greatest to the item's own vectors
+    digest : hash of the vectors' bytes
+    item : the item of the collection with the same content, if there is one
+    difference : the greatest difference to the item's own vectors
     """
 
     file: str
@@ -132,7 +132,7 @@ def compare_with_items(workspace: Workspace, paths: Sequence[Path], types: Seque
 
 
 def _rows(matrix: FeatureMatrix, item: str) -> np.ndarray[Any, Any]:
-    """The rows of an item, or of its frames; ids are sorted, and those of frames follow the item's."""
+    """The rows of an item or of its frames; ids are sorted, so frames follow their item."""
     if item in matrix:
         return matrix.rows([item])
     first, last = np.searchsorted(matrix.ids, [f"{item}#", f"{item}$"])  # "$" is the character after "#"

@@ -21,12 +21,16 @@ from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.types import Manifest
 
 FLAT_BITS: Final = 1
-"""A hash with this many bits or fewer is of a picture without structure, which looks like any other such picture."""
+"""A hash with this many bits set or fewer means a picture without structure, which would match any other such one."""
 
 
 @dataclass(frozen=True)
 class Shot:
-    """One picture of a group. sharpness : variance of the Laplacian of the working copy; pixels : of the original"""
+    """One picture of a group.
+
+    sharpness : variance of the Laplacian of the working copy
+    pixels : of the original
+    """
 
     item: str
     width: int
@@ -58,7 +62,9 @@ def duplicate_groups(
     picture : path of a working copy -> its pixels
     bits : how many bits of two hashes may differ
     """
-    images = frames[frames["kind"] == "image"].drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
+    kind = dict(zip(manifest.table["item_id"], manifest.table["kind"], strict=True))
+    images = frames[frames["item_id"].map(kind) == "image"]
+    images = images.drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
     hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"]]
     numbers = near_duplicate_groups(hashes, bits)
     columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))

@@ -1,7 +1,7 @@
 """A first look at a folder: what is in it, which labels were found, what can be learned, and what a run will cost.
 
 Every file's header is read (of a large folder, a sample), and the first pictures are decoded, which gives the time per
-picture and the near-duplicates among neighbours. Nothing is written but working copies in a temporary folder.
+picture and the near-duplicates among neighbours. Only working copies in a temporary folder are written.
 """
 
 from __future__ import annotations
@@ -31,14 +31,18 @@ from mediarank.types import ConfigError
 MOST_HEADERS: Final = 5000
 MOST_PICTURES: Final = 300
 FEW: Final = 20
-"""Fewer labelled items than this are too few to learn from and to test."""
+"""With fewer labelled items than this, there are too few to learn from and to test."""
 FITTING_SECONDS: Final = 150.0
-"""What fitting, evaluation and the report take for the demo collection on two cores, as a round number."""
+"""Seconds that fitting, evaluation and the report take for the demo collection on two cores, rounded."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """seconds : per picture and core, of all feature types together; numbers : per picture, of 4 bytes each"""
+    """What describing one picture costs.
+
+    seconds : per picture and core, of all feature types together
+    numbers : per picture, of 4 bytes each
+    """
 
     seconds: float = 0.0
     numbers: int = 0
@@ -55,7 +59,7 @@ class FirstLook:
 
 
 def folder_of(text: str, project: Path) -> Path:
-    """The folder that a person named, as an absolute path. Raises ConfigError for one that can't be a collection."""
+    """The folder that a person named, as an absolute path; ConfigError if it can't be a collection."""
     folder = Path(text).expanduser()
     if not folder.exists():
         raise ConfigError(f"{folder} does not exist. Check the spelling; `ls {folder.parent}` shows what is there.")
@@ -81,13 +85,15 @@ def look(
 ) -> FirstLook:
     """Look at a folder that `folder_of` accepted.
 
-    costs : of describing one picture; min_items : what the check of the collection asks for; bits : of near-duplicates
+    costs : of describing one picture
+    min_items : the fewest items that the check of the collection accepts
+    bits : greatest difference of near-duplicates
     """
     source = recognise(folder)
     listing = open_collection(folder, source)
     if len(listing.files) < min_items:
         raise ConfigError(
-            f"{folder} holds {len(listing.files)} usable name(s) of media, but a run needs {min_items} or more "
+            f"{folder} holds {len(listing.files)} usable media file(s), but a run needs {min_items} or more "
             "(check_manifest.min_items in params.yaml). Add files, or lower that number."
         )
     items = _sample(list(listing.files), MOST_HEADERS)
@@ -113,14 +119,14 @@ def look(
 
 
 def measure(families: Sequence[Any], picture: Any) -> Costs:
-    """What the feature types that see pictures cost for one picture, measured on `picture`."""
+    """The cost of all feature types that see pictures, measured on `picture`."""
     from mediarank.features.base import LocalExtractor
 
     seconds, numbers = 0.0, 0
     for family in families:
         if family.modality == "image":
             work = family.describe if isinstance(family, LocalExtractor) else family.extract
-            work(picture)  # compiles what must be compiled
+            work(picture)  # the first call compiles
             start = time.perf_counter()
             work(picture)
             seconds += time.perf_counter() - start
@@ -129,7 +135,7 @@ def measure(families: Sequence[Any], picture: Any) -> Costs:
 
 
 def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
-    """The first picture of a folder that can be decoded, at working size; None if there is none."""
+    """The first picture of a folder that can be decoded, at working size; None if no picture can."""
     for item, path in media_below(folder).files.items():
         with tempfile.TemporaryDirectory() as target:
             made = guarded_map(
@@ -142,7 +148,7 @@ def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
 
 @dataclass(frozen=True)
 class _Copy:
-    """Makes the working copy of one (item, path); importable, so that children can run it."""
+    """Makes the working copy of one (item, path); importable, so that child processes can run it."""
 
     target: Path
     config: FramesConfig
@@ -170,7 +176,7 @@ def _decoded(
 
 
 def _sample(items: list[str], most: int) -> list[str]:
-    """All items, or evenly many of them."""
+    """All items, or `most` of them at even steps."""
     step = len(items) / min(len(items), most)
     return [items[int(k * step)] for k in range(min(len(items), most))]
 

@@ -1,7 +1,7 @@
-"""Fusing base scores from elsewhere: tables of scores in, fused scores and the learned weights out.
+"""Fuse base scores from other programs: tables of scores in, fused scores and the learned weights out.
 
-A table has a row a clip: `item`, `relevant` (1 or 0) where the clip is learned from, `event` if there are several, and
-a column of scores for each base classifier.
+A table has one row per clip: `item`, `relevant` (1 or 0) where the clip is learned from, `event` if there are several,
+and one column of scores per base classifier.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ FLAGS: Final = {
 
 @dataclass(frozen=True)
 class Fused:
-    """scores : event, item, score, the best clips of each event first; weights : event, bias, a column a classifier"""
+    """Fused scores and the weights behind them.
+
+    scores : event, item, score, the best clips of each event first
+    weights : event, bias, one column per classifier
+    """
 
     scores: pd.DataFrame
     weights: pd.DataFrame
@@ -62,7 +66,7 @@ def read_score_table(path: Path, *, labelled: bool) -> pd.DataFrame:
         columns.insert(2, RELEVANT)
     repeated = table[table.duplicated([ITEM, EVENT])]
     if len(repeated):
-        raise DataError(f"{path} has {repeated[ITEM].iloc[0]!r} more than once; give one row a clip (and event).")
+        raise DataError(f"{path} has {repeated[ITEM].iloc[0]!r} more than once; give one row per clip (and event).")
     return table[columns]
 
 
@@ -77,18 +81,18 @@ def fuse(
 
     source : clips that the base models were trained on, with the scores that these models give them
     target : labelled clips that the base models have not seen
-    out_of_fold : the source's clips as models of cross-validation score them, for the methods that want it
+    out_of_fold : the scores of the source's clips by cross-validation, for the methods that need them
     """
     kind = fusion(method)
     if kind.source != "held_in" and out_of_fold is None:
-        raise DataError(f"{method} learns from out-of-fold scores of the training clips; give a table of them as well.")
+        raise DataError(f"{method} learns from out-of-fold scores of the training clips; give a table of them too.")
     held_out = source if out_of_fold is None else out_of_fold
     classifiers = [str(c) for c in source.columns if c not in NOT_SCORES]
     for table, what in ((target, "unseen clips"), (clips, "clips to fuse"), (held_out, "out-of-fold scores")):
         require_columns(table, classifiers, f"the table of {what}")
-        strangers = [str(c) for c in table.columns if c not in (*NOT_SCORES, *classifiers)]
-        if strangers:
-            raise DataError(f"The table of {what} has {', '.join(strangers)}, which the training clips' table lacks.")
+        unknown = [str(c) for c in table.columns if c not in (*NOT_SCORES, *classifiers)]
+        if unknown:
+            raise DataError(f"The table of {what} has {', '.join(unknown)}, which the training clips' table lacks.")
     scores, weights = [], []
     for event, asked in clips.groupby(EVENT, sort=True):
         learned, seen, again = (table[table[EVENT] == event] for table in (source, target, held_out))
@@ -98,7 +102,7 @@ def fuse(
             )
         again = again.set_index(ITEM).reindex(learned[ITEM])
         if again[classifiers].isna().to_numpy().any():
-            raise DataError(f"Some training clips of event {event!r} have no out-of-fold scores; give every one a row.")
+            raise DataError(f"Some training clips of event {event!r} have no out-of-fold scores; give each clip a row.")
         examples = kind.of(learned[classifiers].to_numpy(), again[classifiers].to_numpy())
         fitted = kind.make().fit(examples, learned[RELEVANT], seen[classifiers], seen[RELEVANT])
         fused = pd.DataFrame({EVENT: event, ITEM: asked[ITEM], "score": fitted.predict(asked[classifiers])})

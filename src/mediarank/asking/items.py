@@ -1,4 +1,4 @@
-"""What a person names when asking: an item of the collection, in any of the ways it is written, or a file."""
+"""Find what a person named: an item of the collection, in any of the usual spellings, or a file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from typing import Final
 from mediarank.types import DataError
 
 MEDIA: Final = "raw/media"
-"""Where originals lie below the data folder."""
+"""Where originals are, below the data folder."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What was named. item : its id, if it is in the collection; path : of the file, if it is not"""
+    """What was named.
+
+    item : its id, if it is in the collection
+    path : of the file, if it is not
+    """
 
     given: str
     item: str | None = None
@@ -24,15 +28,15 @@ class Asked:
 
     @property
     def id(self) -> str:
-        """By which its rows are found: the item's, or one that stands for the file."""
+        """The id that its rows have: the item's, or one that stands for the file."""
         return self.item if self.item is not None else "file"
 
 
 def resolve(given: str, items: Iterable[str], data: Path = Path("data")) -> Asked:
     """The item or file that is meant.
 
-    Understood are an item's id, its path below `data/raw/media`, a bare file name that only one item has, and the path
-    of a file outside the collection.
+    It can be an item's id, its path below `data/raw/media`, a bare file name that only one item has, or the path of a
+    file outside the collection.
     """
     known = items if isinstance(items, set | frozenset) else set(items)
     written = given.removeprefix("./")
@@ -51,7 +55,7 @@ def resolve(given: str, items: Iterable[str], data: Path = Path("data")) -> Aske
 
 
 def match_name(given: str, names: Sequence[str], what: str) -> str:
-    """The name that is meant, whatever its case; a near miss gets a hint."""
+    """The name that is meant, ignoring case; a near miss gets a hint."""
     if given in names:
         return given
     same = [name for name in names if name.casefold() == given.casefold()]
@@ -65,7 +69,7 @@ def match_name(given: str, names: Sequence[str], what: str) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str], limit: int = 100_000) -> str:
-    """A hint at the nearest names, also where only the file name is near; empty if nothing is."""
+    """A hint at the nearest names, comparing file names too; empty if no name is near."""
     some = sorted(known)[:limit]
     near = get_close_matches(given, some, n=3)
     if not near:

@@ -1,4 +1,4 @@
-"""The quarantine table as it stands now, with what each row would need to be used."""
+"""The current quarantine table, with what each row needs to become usable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ from mediarank.labels import OF_QUARANTINED, OF_UNKNOWN
 from mediarank.types import DataError
 
 SUGGESTED: Final = 100
-"""For this many rows the file that may be meant is looked for; comparing every name with every file takes long."""
+"""Similar file names are suggested for this many rows at most; comparing every name with every file takes long."""
 
 
 @dataclass(frozen=True)
 class Quarantine:
-    """table : what, item_id, source, reason, needs; skipped : kind, reason, files, example; note : how current it is"""
+    """The quarantine and the skipped files.
+
+    table : what, item_id, source, reason, needs
+    skipped : kind, reason, files, example
+    note : how current it is
+    """
 
     table: pd.DataFrame
     skipped: pd.DataFrame
@@ -27,13 +32,13 @@ class Quarantine:
 
 
 def current_quarantine(data: Path) -> Quarantine:
-    """The list of the stage `frames` if it belongs to the current manifest, or else the manifest's.
+    """The list of the stage `frames` if it belongs to the current manifest, otherwise the manifest's list.
 
-    After a check has stopped a run, the list of `frames` is that of an earlier run and would mislead.
+    After a check has stopped a run, the list of `frames` is that of an earlier run and would be wrong.
     """
     first, later = data / "manifest/quarantine.csv", data / "frames/quarantine.csv"
     if not first.exists():
-        raise DataError("No collection has been looked at yet. Run `dvc repro manifest`, or `mediarank init FOLDER`.")
+        raise DataError("No collection has been read yet. Run `dvc repro manifest`, or `mediarank init FOLDER`.")
     table, note = store.read_quarantine(first), "as the stage manifest found it; `dvc repro frames` decodes the files"
     if later.exists():
         whole = store.read_quarantine(later)
@@ -59,7 +64,7 @@ def _skipped(path: Path) -> pd.DataFrame:
 
 
 def _needs(what: str, item: str, source: str, reason: str, causes: dict[str, str], items: list[str]) -> str:
-    """What would have to be done for a row to be used."""
+    """What must be done for a row to become usable."""
     if what == "file":
         return {
             "unsupported": "another format, or the package that the reason names",

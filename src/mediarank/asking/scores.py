@@ -1,4 +1,4 @@
-"""Scores of what a person named: items by their own vectors, files described as the pipeline would."""
+"""Scores of what a person named: items by their stored vectors, files described as the pipeline would."""
 
 from __future__ import annotations
 
@@ -58,4 +58,4 @@ def _require(
     lacking = [name for name in wanted if name not in able]
     if lacking:
         shown = ", ".join((written or {}).get(name, name) for name in lacking[:3])
-        raise DataError(f"{system} looks at {', '.join(types)}, and {shown} lacks at least one of these.")
+        raise DataError(f"{system} needs {', '.join(types)}, but {shown} lacks at least one of these.")

@@ -8,9 +8,10 @@ from typing import Final
 import pandas as pd
 
 from mediarank.asking.describe import describe
+from mediarank.asking.explaining import in_words
 from mediarank.asking.items import Asked
 from mediarank.asking.workspace import Workspace
-from mediarank.evaluation.blocks import Block, Cell, Column, Gallery, Row, Table, Tile
+from mediarank.evaluation.blocks import Block, Cell, Column, Gallery, Row, Table, Text, Tile
 from mediarank.evaluation.ranking_section import Thumbnail
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.systems.retrieval.live import Hit
@@ -40,8 +41,13 @@ def hits_page(
     hits: Sequence[Hit],
     thumbnail: Thumbnail,
     reasons: Mapping[str, pd.DataFrame] | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> str:
-    """The hits as HTML, best first. reasons : item -> what `LiveRanker.explain` says of it"""
+    """The hits as HTML, best first.
+
+    reasons : item -> what `LiveRanker.explain` says of it; shown in words, the numbers folded
+    families : feature type -> its family
+    """
     tiles = [
         Tile(thumbnail(hit.item), f"{hit.score:.3f}", rank, title=hit.item) for rank, hit in enumerate(hits, start=1)
     ]
@@ -50,7 +56,8 @@ def hits_page(
     names = [[str(rank), hit.item, f"{hit.score:.4f}"] for rank, hit in enumerate(hits, start=1)]
     columns = [Column("rank", numeric=True), Column("item"), Column("score", numeric=True)]
     blocks.append(Table("Ids, for feedback", columns, names, folded=True))
-    blocks += [_reasons(item, table) for item, table in (reasons or {}).items()]
+    for item, table in (reasons or {}).items():
+        blocks += [Text([f"Why {item}: {in_words(table, families or {})}."]), _reasons(item, table)]
     return render(Report("Search by example", (), [Section("Results", blocks, f"What looks like {query}?")]))
 
 
@@ -67,4 +74,4 @@ def _reasons(item: str, table: pd.DataFrame) -> Table:
         feature, similarity, value, weight, contribution = reason
         tone = "good" if contribution > 0 else "bad"
         rows.append([feature, similarity, f"{value:.2f}", f"{weight:.3f}", Cell(f"{contribution:+.3f}", tone=tone)])
-    return Table(f"Why {item}", columns, rows, note="The parts that decided most.", half=True)
+    return Table(f"Why {item}, in numbers", columns, rows, note="The parts that decided most.", folded=True)

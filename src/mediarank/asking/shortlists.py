@@ -1,4 +1,4 @@
-"""The shortlist that searches a very large collection: built once per version of its features, and kept."""
+"""The shortlist index for very large collections: built once per version of the features, and kept."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mediarank.systems.retrieval.live import LiveRanker
 INDEX: Final = "index.faiss"
 ARRAYS: Final = "projection.npz"
 MEASURED: Final = 20
-"""Items of a search by which a new shortlist is measured."""
+"""How many first items of a search are compared when a new shortlist is measured."""
 
 
 def open_shortlist(
     live: LiveRanker, versions: Mapping[str, str], folder: Path, say: Callable[[str], None]
 ) -> Shortlist:
-    """The shortlist of these versions of the features; if there is none yet it is built, measured and kept.
+    """The shortlist for these versions of the features; built, measured and kept if it does not exist.
 
     versions : feature type -> the hash of its vectors
-    folder : where it is kept; those of other versions are removed
+    folder : where it is kept; shortlists of other versions are removed
     """
     facts = repr((live.features, [versions.get(name) for name in live.features]))
     kept = folder / hashlib.sha256(facts.encode()).hexdigest()[:24]

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import pandas as pd
 
 from mediarank import store
+from mediarank.evaluation.calibration import Calibration
 from mediarank.labels import Labels
+from mediarank.systems.calibrate import calibration_in
 from mediarank.systems.model import Parts, RankingModel
 from mediarank.systems.registry import SYSTEMS, model_of
 from mediarank.types import DataError, FeatureMatrix, Manifest
 
-if TYPE_CHECKING:  # slow to import, and most questions do without
+if TYPE_CHECKING:  # slow to import, and most questions do not need it
     from mediarank.asking.describe import Copying
     from mediarank.base_models.pool import SVMPool
     from mediarank.features.feature_type import FeatureType
@@ -29,7 +31,7 @@ Value = TypeVar("Value")
 
 
 class OpenedWhenAsked(Mapping[str, Value], Generic[Value]):
-    """The subfolders of a folder, each read when it is first asked for, and kept."""
+    """The subfolders of a folder, each read when first asked for, and kept."""
 
     def __init__(self, folder: Path, read: Callable[[Path], Value]) -> None:
         self._folder, self._read = folder, read
@@ -56,7 +58,7 @@ class OpenedWhenAsked(Mapping[str, Value], Generic[Value]):
 class Workspace:
     """A data folder, as the stages or `ops/models/packing.py` wrote it.
 
-    copying : gives the settings by which files become working copies; called when the first file is described
+    copying : gives the settings for working copies; called when the first file is described
     """
 
     data: Path
@@ -87,7 +89,7 @@ class Workspace:
         return store.read_table(self.data / "frames/frames.parquet")
 
     def facts(self, system: str) -> Mapping[str, Any]:
-        """What is known of a fitted system without opening it; `skipped` says why it was not fitted."""
+        """Facts about a fitted system, without opening it; `skipped` says why it was not fitted."""
         if system not in SYSTEMS:
             raise DataError(f"There is no system {system!r}; choose one of: {', '.join(SYSTEMS)}.")
         path = self.data / "systems" / system / "model.json"
@@ -107,8 +109,13 @@ class Workspace:
             self._models[system] = model_of(system).from_arrays(arrays, facts, parts)
         return self._models[system]
 
+    def calibration(self, system: str) -> Calibration | None:
+        """The probabilities of a system's served method, if it has them."""
+        path = self.data / "systems" / system / "model.npz"
+        return calibration_in(store.open_arrays(path)) if path.exists() else None
+
     def why_not(self, system: str) -> str | None:
-        """Why a system can't be asked, if it can't."""
+        """Why a system can't be asked, or None if it can."""
         try:
             skipped = self.facts(system).get("skipped")
         except DataError as error:

@@ -18,8 +18,8 @@ def balanced_bags(
 ) -> list[npt.NDArray[np.intp]]:
     """Positions of the examples of each bag, ascending.
 
-    A bag holds at most `limit` examples. Positives are drawn without replacement, all of them if they fit; negatives
-    likewise, `negatives_per_positive` of them for each positive if there are enough. Bags are drawn independently.
+    A bag holds at most `limit` examples. Positives are drawn without replacement, all of them if they fit; so are
+    negatives, `negatives_per_positive` of them for each positive if there are enough. Bags are drawn independently.
     """
     positives, negatives = np.flatnonzero(labels), np.flatnonzero(~labels)
     if not len(positives) or not len(negatives):

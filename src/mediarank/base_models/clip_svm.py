@@ -101,7 +101,7 @@ class ClipClassifier:
 
 @dataclass(frozen=True)
 class Trained:
-    """A classifier and its scores of its training clips: by itself, which are too good, and held out.
+    """A classifier and its scores of its training clips: by itself (which are too good) and held out.
 
     held_in, held_out : (training clips, events) probabilities
     """
@@ -165,7 +165,11 @@ def train(
 
 @dataclass(frozen=True)
 class _ClipSVM:
-    """coefficients (rows,) : dual, 0 where a row supports nothing; held_out (clips,) : cross-validated decisions"""
+    """One SVM and its cross-validated decisions.
+
+    coefficients : (rows,) dual, 0 where a row is no support vector
+    held_out : (clips,) cross-validated decisions
+    """
 
     coefficients: Doubles
     intercept: float
@@ -187,7 +191,7 @@ def _fit(
             decisions = np.zeros((len(rows.rows), 1))
             decisions[held, 0] = across @ coefficients + intercept
             held_out[k, fold] = rows.mean(decisions)[fold, 0]
-    # Fold by fold, since the scales of SVMs of different folds may differ; of equals the smoother SVM is chosen.
+    # Fold by fold, since the scales of SVMs of different folds may differ; among equals the smoother SVM is chosen.
     areas = [np.mean([area_under_roc(of_penalty[fold], labels[fold]) for fold in folds]) for of_penalty in held_out]
     chosen = int(np.argmax(np.round(areas, 9)))
     best = held_out[chosen]

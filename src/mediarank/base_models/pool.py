@@ -167,8 +167,8 @@ class SVMPool:
     def to_arrays(self) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
         """Arrays for npz and a description for JSON; `from_arrays` takes both back.
 
-        Each concept, by its number, has the rows of its support vectors and its coefficients as arrays of its own;
-        small arrays are stacked, because an archive is opened anew for each.
+        Each concept, by its number, has the rows of its support vectors and its coefficients as separate arrays; small
+        arrays are stacked, because each array costs opening the archive.
         """
         arrays: dict[str, npt.NDArray[Any]] = {
             "vectors": self.vectors,

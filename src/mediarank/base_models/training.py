@@ -114,7 +114,7 @@ def train_pool(
 
     name : of the feature type; it seeds the bags, so that types draw different ones
     base : the items to train on; judgments of other items are ignored
-    groups : item -> its group, such as near-duplicates, which is held out as a whole; by default each is alone
+    groups : item -> its group, such as near-duplicates, held out as a whole; by default each item is its own group
     """
     preparation = prepare(name, matrix, judgments, base, config, groups)
     svms = fan_out(partial(fit_svm, config=config), preparation.bags, what=f"base models on {name}")

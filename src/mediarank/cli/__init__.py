@@ -1,6 +1,6 @@
-"""The command line: one command per stage, then what people ask for, one file per subject.
+"""The command line: one command per stage, then commands for people, one file per subject.
 
-Imports are inside the commands, so that each pays for its own only.
+Imports are inside the commands, so that each command loads only what it needs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mediarank.types import MediarankError
 
 
 def main() -> None:
-    """Run a command; what we can explain is one message, without a traceback, and exit code 1."""
+    """Run a command; an error that we can explain prints one message, no traceback, and exits with code 1."""
     try:
         with steady_sources(Path.cwd()):
             app()

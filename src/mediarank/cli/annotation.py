@@ -15,7 +15,9 @@ from mediarank.cli.opened import Method, asked, workspace
 @app.command()
 def annotate(
     images: Annotated[list[str], typer.Argument(help="files, or items of the collection")],
-    words: Annotated[int, typer.Option(min=1, help="how many keywords per image")] = 5,
+    words: Annotated[
+        int | None, typer.Option(min=1, help="how many keywords per image; by default the probable ones")
+    ] = None,
     method: Method = None,
     to: Annotated[Path | None, typer.Option(help="also write image, keyword and score to this CSV file")] = None,
 ) -> None:
@@ -26,8 +28,8 @@ def annotate(
     table = suggest(space, asked(space, images), words, method)
     for image, found in table.groupby("query", sort=False):
         print(image)
-        for word, score in zip(found["name"], found["score"], strict=True):
-            print(f"{score:>10.4f}  {word}")
+        for word, score, chance in zip(found["name"], found["score"], found["probability"], strict=True):
+            print(f"{score:>10.4f}  {word}" if chance != chance else f"{chance:>10.0%}  {word}")
     if to is not None:
         store.write_csv(to, table.rename(columns={"query": "image", "name": "keyword"})[["image", "keyword", "score"]])
         print(f"Table: {to}")

@@ -22,7 +22,7 @@ app = typer.Typer(
 
 
 def console() -> Console:
-    """For tables. Names of files and methods come from data: brackets and colons in them are no markup and no emoji."""
+    """A console for tables; brackets and colons in names from data are neither markup nor emoji."""
     from rich.console import Console
 
     return Console(markup=False, emoji=False)

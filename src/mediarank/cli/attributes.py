@@ -11,7 +11,7 @@ from mediarank import store
 from mediarank.cli.app import app
 from mediarank.cli.opened import Example, Method, asked, thumbnails, workspace, write_page
 
-Attribute = Annotated[str, typer.Option(help="one of those that labels/orderings.csv or labels/pairs.csv name")]
+Attribute = Annotated[str, typer.Option(help="an attribute that labels/orderings.csv or labels/pairs.csv names")]
 
 
 @app.command()
@@ -33,7 +33,7 @@ def sort(
     count: Annotated[int, typer.Option(min=2, help="thumbnails on the page")] = 100,
     method: Method = None,
 ) -> None:
-    """Write the collection in order of an attribute, with a page of thumbnails from weakest to strongest."""
+    """Write the collection in the order of an attribute, with a page of thumbnails from weakest to strongest."""
     from mediarank.asking.compare import in_order, order_page
 
     space = workspace()

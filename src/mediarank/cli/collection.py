@@ -1,4 +1,4 @@
-"""What is in the collection: sources, quarantine, names to ask for, near-duplicates, and export of labels."""
+"""Show the collection: sources, quarantine, names to ask for, near-duplicates, and export of labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def quarantine() -> None:
     found = current_quarantine(DATA)
     view = Table(title=f"{len(found.table)} in quarantine, {found.note}", title_justify="left")
     for name in ("item", "where", "reason", "needs"):
-        view.add_column(name, overflow="fold")  # a name that is cut short can't be looked for
+        view.add_column(name, overflow="fold")  # a truncated name can't be searched for
     for what, item, source, *rest in found.table.itertuples(index=False, name=None):
         view.add_row(*(_shown(cell) for cell in (item, what if source == item else source, *rest)))
     console().print(view)
@@ -70,7 +70,7 @@ def names(
 @app.command()
 def duplicates(
     bits: Annotated[
-        int | None, typer.Option(min=0, max=15, help="how different; by default splits.near_duplicate_bits")
+        int | None, typer.Option(min=0, max=15, help="how many bits may differ; by default splits.near_duplicate_bits")
     ] = None,
     to: Annotated[Path | None, typer.Option(help="a CSV file to write them to")] = None,
 ) -> None:

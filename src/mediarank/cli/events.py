@@ -1,4 +1,4 @@
-"""Fuse scores of base classifiers that come from anywhere."""
+"""Fuse scores of base classifiers from any program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from mediarank import store
 from mediarank.cli.app import app
 
-TABLE = "CSV: item, relevant (1 or 0), event if there are several, and a column a classifier"
+TABLE = "CSV: item, relevant (1 or 0), event if there are several, and one column per classifier"
 
 
 def _list(wanted: bool) -> None:
@@ -29,7 +29,8 @@ def fuse(
     clips: Annotated[Path, typer.Argument(help="clips to score; the same columns, relevant may be missing")],
     method: Annotated[str, typer.Option(help="a fusion; `--methods` lists them")] = "recycling",
     out_of_fold: Annotated[
-        Path | None, typer.Option(help="the first table's clips as cross-validation scores them, for fusions that ask")
+        Path | None,
+        typer.Option(help="cross-validated scores of the first table's clips, if the fusion needs them"),
     ] = None,
     to: Annotated[Path, typer.Option(help="where to write event, item, score")] = Path("fused.csv"),
     methods: Annotated[bool, typer.Option("--methods", help="list the fusions", is_eager=True, callback=_list)] = False,

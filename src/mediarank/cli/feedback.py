@@ -1,4 +1,4 @@
-"""Say which results of a search fit; list it, take it back, forget it."""
+"""Say which results of a search fit; list feedback, take it back, forget it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AddByDefault(TyperGroup):
     """`feedback IMAGE …` means `feedback add IMAGE …`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put `add` before a first word that is no command."""
+        """Put `add` before a first word that is not a command."""
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = ["add", *args]
         return super().parse_args(ctx, args)
@@ -41,11 +41,11 @@ def add(
     image: Example,
     relevant: Annotated[list[str] | None, typer.Option(help="results that fit")] = None,
     irrelevant: Annotated[
-        list[str] | None, typer.Option(help="results that do not; by default what was passed over")
+        list[str] | None, typer.Option(help="results that do not; by default those that were skipped")
     ] = None,
     scope: Annotated[
         Literal["query", "session", "everybody"],
-        typer.Option(help="whom it counts for: this query (and a little everybody), this session, or everybody"),
+        typer.Option(help="where it counts: this query (and a little for everybody), this session, or everybody"),
     ] = "query",
     count: Annotated[int, typer.Option(min=1, help="how many results were shown")] = 20,
     method: Method = None,
@@ -74,17 +74,15 @@ def add(
     said = log.record(event)
     after = Teacher(teacher.live, [*teacher.events, said], teacher.check, teacher.snapshot)
     change = moved(before, after.search(name, vectors, count, session, sha256, inside))
-    others_named = f"{len(rest)} irrelevant" if rest else f"{len(implied)} passed over"
+    others_named = f"{len(rest)} irrelevant" if rest else f"{len(implied)} skipped"
     print(f"{said.id}: {len(fits)} relevant, {others_named}, for {scope}: {change}")
     if after.share < 1:
-        print(
-            f"Everybody's weights use {after.share:.0%} of what was taught: more would rank validation queries worse."
-        )
+        print(f"Everybody's weights use {after.share:.0%} of the feedback; more would rank validation queries worse.")
 
 
 @feedback.command("list")
 def list_events() -> None:
-    """List the feedback that holds, and what can't be used."""
+    """List the feedback that holds, and which feedback can't be used."""
     from mediarank.teaching.feedback import FeedbackLog
 
     events, damaged = FeedbackLog(FEEDBACK).read()
@@ -92,7 +90,7 @@ def list_events() -> None:
     for event in events:
         gone = {*event.relevant, *event.negatives, *(() if event.vectors else (event.query,))} - items
         note = f"; not used, because {', '.join(sorted(gone)[:3])} is not in the collection" if gone else ""
-        fits, rest = ", ".join(event.relevant), ", ".join(event.irrelevant) or f"{len(event.implied)} passed over"
+        fits, rest = ", ".join(event.relevant), ", ".join(event.irrelevant) or f"{len(event.implied)} skipped"
         print(
             f"{event.id}  {event.time[:19]}  {event.author}: {event.query}: yes {fits}; no {rest} ({event.scope}{note})"
         )
@@ -111,12 +109,12 @@ def undo(
     from mediarank.teaching.undoing import undo_statements
 
     undo_statements(FEEDBACK, event, "cli")
-    print("taken back; the next search does without it")
+    print("taken back; the next search ignores it")
 
 
 @feedback.command()
 def forget(
-    image: Annotated[str | None, typer.Argument(help="forget what was said of searches with this one only")] = None,
+    image: Annotated[str | None, typer.Argument(help="forget only the feedback on searches with this image")] = None,
     everything: Annotated[bool, typer.Option("--all", help="forget all feedback of everybody")] = False,
 ) -> None:
     """Take back all feedback on searches with one image, or everything. `undo` brings it back."""
@@ -138,7 +136,7 @@ def forget(
 
 
 def content_hash(space: Workspace, query: Asked) -> str:
-    """Of the item or file that is searched with."""
+    """Hash of the item or file that is searched with."""
     import hashlib
 
     if query.path is not None:
@@ -149,5 +147,5 @@ def content_hash(space: Workspace, query: Asked) -> str:
 
 
 def session_name() -> str:
-    """The session that searches and feedback belong to, if one is named."""
+    """The session of searches and feedback, if one is named."""
     return os.environ.get(SESSION_VARIABLE, "").strip()

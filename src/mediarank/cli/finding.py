@@ -16,10 +16,15 @@ def find(
     name: Annotated[str, typer.Argument(help="a concept or an event, as the labels call it")],
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
     system: Annotated[
-        Literal["concepts", "events"] | None, typer.Option(help="where both know the name; concepts come first")
+        Literal["concepts", "events"] | None,
+        typer.Option(help="the system to ask; by default the first that knows it"),
     ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="leave out what is labelled with it already")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="leave out items that are already labelled with it")] = False,
     method: Method = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(min=0.01, max=1, help="draw the line so that this share above it fits; by default best F1"),
+    ] = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("find.html"),
 ) -> None:
     """Show which items show a concept, or in which clips an event happens, and write a page of thumbnails."""
@@ -27,8 +32,15 @@ def find(
     from mediarank.asking.find import find as ask
 
     space = workspace()
-    finds = ask(space, name, count, fresh, (system,) if system else FINDERS, method)
+    finds = ask(space, name, count, fresh, (system,) if system else FINDERS, method, precision)
     for rank, found in enumerate(finds.best, start=1):
-        print(f"{rank:>4}  {found.score:8.3f}  {DATA / 'raw/media' / found.item}{'  (labelled)' * found.labelled}")
+        chance = "" if found.probability is None else f"  {found.probability:>4.0%}"
+        print(
+            f"{rank:>4}  {found.score:8.3f}{chance}  {DATA / 'raw/media' / found.item}{'  (labelled)' * found.labelled}"
+        )
+        if finds.cut is not None and rank == finds.cut.count:
+            print("      ---- the line: items below it probably do not show it ----")
+    if finds.line:
+        print(finds.line)
     print(f"By {finds.method} of {finds.system}, {finds.work}.")
     write_page(to, finds_page(finds, thumbnails(space)))

@@ -21,7 +21,7 @@ def init(
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="change params.yaml without asking")] = False,
 ) -> None:
-    """Look at a folder, say what is there, what can be learned and what it costs, and set it in params.yaml."""
+    """Look at a folder; print its contents, what can be learned and the cost; then set it in params.yaml."""
     from mediarank import config
     from mediarank.asking import first_look
 
@@ -55,7 +55,7 @@ def init(
 
 
 def with_collection(text: str, source: str, path: str) -> str:
-    """The text of params.yaml with another collection; comments stay, rules for the old folder's classes go."""
+    """The text of params.yaml with another collection; comments stay, rules for the old classes are removed."""
     match = re.search(r"^collection:.*\n((?:[ \t]+.*\n|[ \t]*\n|#.*\n)*)", text, re.MULTILINE)
     if match is None:
         raise ConfigError("params.yaml has no section `collection:`. Add it, with the lines `source:` and `path:`.")

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["concept", "keyword", "class", "event", "pair"]
 Name = Annotated[str, typer.Option(help="a concept, keyword, class, event or attribute")]
-KindOption = Annotated[Kind | None, typer.Option(help="what the name is; by default what it is already, or a concept")]
-New = Annotated[bool, typer.Option("--new", help="the name is new, although one like it exists")]
+KindOption = Annotated[Kind | None, typer.Option(help="what the name is; by default its known kind, or a concept")]
+New = Annotated[bool, typer.Option("--new", help="the name is new, although a similar one exists")]
 
 label = typer.Typer(no_args_is_help=True, help="Say what items show; nothing is overwritten, everything can be undone.")
 app.add_typer(label, name="label")
@@ -54,10 +54,10 @@ def add(
 @label.command(cls=ManyValues)
 def remove(
     name: Name,
-    item: Annotated[list[str], typer.Option(help="items of which nothing is to be said any more")],
+    item: Annotated[list[str], typer.Option(help="items whose statements are withdrawn")],
     kind: KindOption = None,
 ) -> None:
-    """Say nothing of a name about items any more: neither that they show it nor that they do not."""
+    """Withdraw statements: say neither that the items show a name nor that they do not."""
     from mediarank.teaching.labelling import label_rows
 
     items, vocabulary = _known()
@@ -70,7 +70,7 @@ def list_statements(
     author: Annotated[str | None, typer.Option(help="only statements by this author")] = None,
     count: Annotated[int, typer.Option(min=1, help="how many of the last statements to show")] = 50,
 ) -> None:
-    """List what was said and still holds, the last at the end, with what the source says."""
+    """List the statements that hold, the last at the end, with what the source says."""
     from mediarank.teaching.current import current_labels
 
     merged = current_labels(DATA, JOURNAL)

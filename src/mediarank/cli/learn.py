@@ -1,4 +1,4 @@
-"""Learn one name now, and queues of what to look at next."""
+"""Learn one name now, and list what to review next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def learn(
     name: Annotated[str, typer.Argument(help="a concept, keyword, class, event or attribute, new or known")],
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
 ) -> None:
-    """Learn one name from what is said now. It is a trial: the next `dvc repro` replaces it."""
+    """Learn one name from the current statements. It is a trial: the next `dvc repro` replaces it."""
     from mediarank.teaching.learning import Trials, version_of
 
     taught = _taught(name, count)

@@ -1,4 +1,4 @@
-"""What the asking commands share: the workspace, and what a person named."""
+"""Shared by the asking commands: the workspace, and how items and files are named."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mediarank.asking.workspace import Workspace
 
 Example = Annotated[str, typer.Argument(help="an item of the collection, or a file")]
-Method = Annotated[str | None, typer.Option(help="a fitted method; by default the served one, which validated best")]
+Method = Annotated[str | None, typer.Option(help="a fitted method; by default the served one, the best on validation")]
 
 
 def workspace() -> Workspace:
@@ -28,7 +28,7 @@ def workspace() -> Workspace:
 
 
 def asked(space: Workspace, given: Sequence[str]) -> list[Asked]:
-    """Items or files, in whatever way they were written."""
+    """The items or files meant, in any accepted spelling."""
     from mediarank.asking.items import resolve
 
     items = frozenset(space.manifest.usable["item_id"])
@@ -49,7 +49,7 @@ def write_page(path: Path, text: str) -> None:
 
 
 def copying() -> Copying:
-    """How files become working copies, by params.yaml."""
+    """Settings for working copies of files, from params.yaml."""
     from mediarank import config
     from mediarank.asking.describe import Copying
 

@@ -1,4 +1,4 @@
-"""Commands of operations: tracking, services, champions and what they make of new files."""
+"""Commands for operations: tracking, services, champions and ranking of new files."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ def down() -> None:
 
 @app.command()
 def promote(
-    system: Annotated[str | None, typer.Argument(help="only this one; by default all that can be served")] = None,
-    force: Annotated[bool, typer.Option(help="promote what is worse or can't be compared, too")] = False,
-    scheduled: Annotated[bool, typer.Option(help="nobody watches: drift beyond the limits keeps the champion")] = False,
+    system: Annotated[str | None, typer.Argument(help="only this system; by default all that can be served")] = None,
+    force: Annotated[bool, typer.Option(help="promote models that are worse or can't be compared, too")] = False,
+    scheduled: Annotated[
+        bool, typer.Option(help="for unattended runs: keep the champion if drift is too large")
+    ] = False,
 ) -> None:
-    """Make this version's models champions, unless they are worse beyond noise."""
+    """Make this version's models champions, unless they are significantly worse."""
     from mediarank.ops.models.promotion import promote as run
 
     run(Path.cwd(), *_promotion(), systems=[system] if system else (), scheduled=scheduled, force=force)
@@ -52,7 +54,7 @@ def promote(
 
 @app.command()
 def champions() -> None:
-    """List the registered versions of each system, and who is champion and challenger."""
+    """List the registered versions of each system, with champion and challenger."""
     from rich.table import Table
 
     from mediarank.ops.models.model_registry import Registry, model_name
@@ -70,8 +72,8 @@ def champions() -> None:
 
 
 @app.command()
-def drift(system: Annotated[str, typer.Argument(help="whose champion")] = "retrieval") -> None:
-    """Show what moved since the champion's version, and what moved too far."""
+def drift(system: Annotated[str, typer.Argument(help="the system whose champion is compared")] = "retrieval") -> None:
+    """Show what has drifted since the champion's version, and what exceeds the limits."""
     from rich.table import Table
 
     from mediarank.ops.models.promotion import champion_drift
@@ -106,7 +108,7 @@ def serve(
 
 
 def _promotion() -> tuple[Copying, PromotionConfig]:
-    """How this version's models are packed, and what they must live up to."""
+    """How this version's models are packed, and what they must achieve."""
     from mediarank import config
     from mediarank.cli.opened import copying
 

@@ -1,4 +1,4 @@
-"""Results, settings, what features see, and what is remembered."""
+"""Results, settings, pictures of features, and the caches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mediarank.cli.app import CACHE, DATA, app, console
 
 @app.command()
 def results() -> None:
-    """Print how well each system's methods do, and where the report is."""
+    """Print how well each system's methods do, and the path of the report."""
     from rich.table import Table
 
     from mediarank import config
@@ -32,7 +32,7 @@ def results() -> None:
 
 
 @app.command()
-def params(schema: Annotated[bool, typer.Option(help="print what may be said instead")] = False) -> None:
+def params(schema: Annotated[bool, typer.Option(help="print the JSON schema instead")] = False) -> None:
     """Print the effective configuration, defaults included, or its JSON schema."""
     import json
 
@@ -49,7 +49,7 @@ def params(schema: Annotated[bool, typer.Option(help="print what may be said ins
 @app.command()
 def show(
     file: Annotated[Path, typer.Argument(help="an image, clip or sound")],
-    to: Annotated[Path | None, typer.Option(help="where to write the figure; by default beside here, as PNG")] = None,
+    to: Annotated[Path | None, typer.Option(help="where to write the figure; by default a PNG in this folder")] = None,
 ) -> None:
     """Draw what each feature family sees in a file."""
     import numpy as np
@@ -61,16 +61,16 @@ def show(
 
     picture, sound = look(file, copying() if config.PARAMS.exists() else Copying())
     target = to or Path(f"{file.stem}.features.png")
-    grey = np.full((64, 64, 3), 128, np.uint8)  # of a sound, which has no picture
+    grey = np.full((64, 64, 3), 128, np.uint8)  # stands for the picture that a sound lacks
     explain(grey if picture is None else picture, sound).savefig(target)
     print(target)
 
 
 @app.command()
 def cache(
-    prune: Annotated[float | None, typer.Option(help="keep at most so many MB of what was used last")] = None,
+    prune: Annotated[float | None, typer.Option(help="keep at most this many MB, the most recently used")] = None,
 ) -> None:
-    """Show what is remembered of working copies and feature vectors, or make it smaller."""
+    """Show the caches of working copies and feature vectors, or prune them."""
     from mediarank.features.cache import FeatureCache
     from mediarank.media import copy_cache as remembered
 

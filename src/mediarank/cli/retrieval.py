@@ -13,21 +13,26 @@ from mediarank.cli.opened import Example, Method, asked, copying, thumbnails, wo
 
 SHORTLIST = Path(".mediarank/shortlist")
 EXPLAINED = 3
-"""Hits whose reasons are given."""
+"""How many hits are explained."""
 
 
 @app.command()
 def search(
     image: Example,
     count: Annotated[int, typer.Option(min=1, help="how many items to show")] = 20,
-    explain: Annotated[bool, typer.Option("--explain", help="say which features and similarities decided")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="say in words why the first were found")] = False,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="with --explain, also print the parts of the scores")
+    ] = False,
     shortlist: Annotated[
-        bool, typer.Option("--shortlist", help="look only where the nearest are likely; for very large collections")
+        bool, typer.Option("--shortlist", help="search an index instead of every item; for very large collections")
     ] = False,
     method: Method = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("search.html"),
 ) -> None:
     """Show what looks like an image, and write a page of thumbnails."""
+    from mediarank import config
+    from mediarank.asking.explaining import in_words
     from mediarank.asking.search import hits_page, query_vectors
     from mediarank.asking.shortlists import open_shortlist
     from mediarank.ops.versions.lockfile import read_lock
@@ -58,17 +63,18 @@ def search(
         print(f"{rank:>4}  {hit.score:8.3f}  {DATA / 'raw/media' / hit.item}")
     print(f"By {live.method} of retrieval.")
     reasons = {hit.item: live.explain(vectors, hit.item) for hit in hits[:EXPLAINED]} if explain else {}
+    families = config.load().families if explain else {}
     for item, table in reasons.items():
-        print(f"\nWhy {item}")
-        for feature, similarity, value, _, contribution in table.head(6).itertuples(index=False):
+        print(f"\nWhy {item}: {in_words(table, families)}")
+        for feature, similarity, value, _, contribution in table.head(6 if numbers else 0).itertuples(index=False):
             print(f"  {contribution:+8.3f}  {feature}/{similarity}, {value:.1f} deviations above two items on average")
     thumbnail = thumbnails(space)
     picture = thumbnail(query.item) if query.item else _outside(query.path)
-    write_page(to, hits_page(image, picture, hits, thumbnail, reasons))
+    write_page(to, hits_page(image, picture, hits, thumbnail, reasons, families))
 
 
 def _outside(path: Path | None) -> bytes | None:
-    """A small picture of a file from outside, as the pipeline sees it."""
+    """A small picture of a file outside the collection, as the pipeline sees it."""
     from mediarank import config
     from mediarank.asking.describe import look
     from mediarank.media.thumbnails import small_jpeg

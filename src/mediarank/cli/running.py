@@ -1,4 +1,4 @@
-"""The command that runs everything: all stages, side by side where they can, then the record and the results."""
+"""The command that runs everything: all stages, in parallel where possible, then tracking and results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run(
     track: Annotated[bool, typer.Option(help="record the run in MLflow")] = True,
     jobs: Annotated[int | None, typer.Option(min=1, help="processes at a time; by default one per core")] = None,
 ) -> None:
-    """Run every stage that is out of date, record the run and print the results; `dvc repro` with several cores."""
+    """Run every stage that is out of date, on all cores, record the run and print the results."""
     import os
 
     from mediarank.ops.runs.side_by_side import run_stages

@@ -1,4 +1,4 @@
-"""One command per stage, as `dvc.yaml` runs them: choose the section of params.yaml, run the stage's module."""
+"""One command per stage, as `dvc.yaml` calls them: pick the section of params.yaml, run the stage's module."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def frames() -> None:
 
 @app.command(rich_help_panel=STAGES)
 def splits() -> None:
-    """Decide which items are used to fit, to choose and to test."""
+    """Decide which items are used for fitting, for choosing and for testing."""
     from mediarank import config
     from mediarank.stages.splits import run
 

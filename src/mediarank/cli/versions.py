@@ -27,7 +27,7 @@ def versions(
 
     root = Path.cwd()
     with Objects(root, remote) as objects:
-        # One more than is shown, for the last one to be compared with.
+        # One more than is shown, to compare the last one with.
         listed = describe(history(root, last + 1), objects)[:last]
     if not listed:
         print("There is no version yet: run dvc repro, then commit dvc.lock and params.yaml.")
@@ -40,7 +40,7 @@ def rollback(
     version: Annotated[str, typer.Argument(help="a commit or tag, as `mediarank versions` lists them")],
     remote: REMOTE = None,
 ) -> None:
-    """Restore a version's data, params and lock, verify every file, and commit that; it can be undone likewise."""
+    """Restore a version's data, params and lock, verify every file, and commit; this can be undone the same way."""
     from mediarank.ops.versions.rollback import rollback as run
 
     print(run(Path.cwd(), version, remote, say=print).summary())
@@ -85,7 +85,7 @@ def lineage(
             for other in unknown:
                 print(f"{other}: not known, its data is neither in the cache nor in the remote")
             if not found:
-                print(f"No run that is recorded used {file}.")
+                print(f"No recorded run used {file}.")
             return
         traced = trace(root, runs, objects, run, metric)
     if as_json:
@@ -124,7 +124,7 @@ def compare_runs(
 
 
 def _table(*columns: str) -> Table:
-    """A table without a frame, whose cells are not broken: as much as a terminal can hold."""
+    """A table without a frame; cells are not wrapped, so that lines stay whole."""
     from rich.box import SIMPLE
     from rich.table import Table
 

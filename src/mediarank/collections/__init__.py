@@ -1,1 +1,1 @@
-"""Where media and labels come from: one file per source, each of which reads one layout into the canonical form."""
+"""Sources of media and labels: one file per source; each reads one layout into the canonical form."""

@@ -32,7 +32,7 @@ def read(folder: Path) -> Listing:
     tree = media_below(categories)
     class_of = {item: PurePosixPath(item).parts[0] for item in tree.files if "/" in item}
     if not class_of:
-        raise DataError(f"{categories} holds no folder with pictures; expected is one folder per class.")
+        raise DataError(f"{categories} holds no folder with pictures; one folder per class is expected.")
     role_of = _roles(folder, categories, class_of)
     kept = [item for item in class_of if item in role_of] if role_of else list(class_of)
     left_out = len(class_of) - len(kept)
@@ -58,7 +58,7 @@ def _categories(folder: Path) -> Path | None:
 
 
 def _roles(folder: Path, categories: Path, class_of: dict[str, str]) -> dict[str, str]:
-    """What the lists say; where there is only one list, the other part is the rest. Empty without lists."""
+    """Roles by the lists; if there is only one list, the other part is the rest. Empty without lists."""
     lists = {
         role: path for name, role in LISTS.items() for place in (categories, folder) if (path := place / name).is_file()
     }
@@ -74,5 +74,5 @@ def _roles(folder: Path, categories: Path, class_of: dict[str, str]) -> dict[str
 
 
 def _below(line: str) -> str:
-    """The path below the folder of classes, which lists may name or not; what follows the path is ignored."""
+    """The path below the folder of classes, with or without that folder; the rest of the line is ignored."""
     return line.split("\t")[0].replace("\\", "/").rpartition(f"{CATEGORIES}/")[2]

@@ -1,7 +1,7 @@
-"""What a folder from anywhere may make us open: regular files that lie inside it, unless the user says otherwise.
+"""Check what a folder contains before opening it: only regular files inside it, unless the user allows links.
 
-A link that leaves the collection would bring a file of its target's owner into DVC's cache, and from there to a remote.
-A pipe, socket or device would hang whoever opens it. Nothing here opens a file.
+A link that leaves the collection would bring a foreign file into DVC's cache, and from there to a remote. Opening a
+pipe, socket or device would hang. No file is opened here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS: Final = (
 
 
 def irregular(path: Path) -> str:
-    """What a path is if it is neither a file nor a folder nor a link that leads nowhere; empty otherwise."""
+    """The kind of a path that is neither a file, a folder nor a broken link; empty otherwise."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -33,7 +33,7 @@ def irregular(path: Path) -> str:
 
 
 def irregular_below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Every pipe, socket and device below a folder, with what it is."""
+    """Every pipe, socket and device below a folder, with its kind."""
     for place, _, _names in os.walk(folder):
         with os.scandir(place) as entries:
             odd = [Path(entry.path) for entry in entries if not entry.is_file() and not entry.is_dir()]
@@ -41,7 +41,7 @@ def irregular_below(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def require_regular(folder: Path) -> None:
-    """Refuse a folder that DVC would hang at."""
+    """Refuse a folder that would make DVC hang."""
     found = list(irregular_below(folder)) if folder.is_dir() else []
     if found:
         shown = ", ".join(f"{path} ({kind})" for path, kind in found[:SHOWN])

@@ -1,9 +1,9 @@
 """Corel 5K: 4500 training and 499 test pictures with 1 to 5 keywords each, of 50 classes.
 
 `words` lists the words; a line of `training_label` and of `test_label` is a picture's number and its words, as
-numbers from 1 into that list. Pictures are called after their number, and number // 1000 is the class. Words that
-occur in both parts (`vocabulary_260.txt`) and on one picture in 400 or more are concepts as well; rarer ones can't be
-in every role.
+numbers from 1 into that list. Pictures are named by their number, and number // 1000 is the class. Words that occur in
+both parts (`vocabulary_260.txt`) and on at least one picture in 400 are concepts as well; rarer ones can't be in every
+role.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def read(folder: Path) -> Listing:
             occurring.setdefault(role, set()).update(chosen)
     files = {item: path for item, path in tree.files.items() if item in role_of}
     if not files:
-        raise DataError(f"{folder} holds none of the pictures that its labels number; expected is images/1000.jpeg.")
+        raise DataError(
+            f"{folder} holds none of the pictures of its labels, which have names such as images/1000.jpeg."
+        )
     vocabulary = _vocabulary(folder, occurring)
     shown = Counter(word for item, word in keywords if item in files)
     concepts = {word for word in vocabulary if shown[word] * RAREST_CONCEPT >= len(files)}
@@ -78,7 +80,7 @@ def _labelled(path: Path, words: list[str]) -> list[tuple[str, list[str]]]:
 
 
 def _vocabulary(folder: Path, occurring: dict[str, set[str]]) -> set[str]:
-    """The words over which results are averaged: those of the file, or else those that occur in both parts."""
+    """The words that results are averaged over: those of the file, or else those that occur in both parts."""
     if (folder / VOCABULARY).is_file():
         return set(read_lines(folder / VOCABULARY))
     return set.intersection(*occurring.values()) if occurring else set()

@@ -1,7 +1,7 @@
 """Labels that photo programs keep in the pictures (XMP, IPTC) or in XMP files beside them.
 
-`IMG_1.jpg.xmp` (digiKam, darktable) and `IMG_1.xmp` (Lightroom) describe `IMG_1.jpg`. What a sidecar says goes before
-what is in the picture. Keywords and names of regions become keywords, stars the strength of the attribute `rating`.
+`IMG_1.jpg.xmp` (digiKam, darktable) and `IMG_1.xmp` (Lightroom) describe `IMG_1.jpg`. A sidecar takes precedence over
+the picture itself. Keywords and names of regions become keywords, stars the strength of the attribute `rating`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TIMEOUT_SECONDS: Final = 60.0
 
 
 def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[Found | None, list[str]]:
-    """What XMP sidecars say (by their path from the collection's folder), and notes on those of no use."""
+    """The labels in XMP sidecars (by their path from the collection's folder), and notes on useless sidecars."""
     by_path: dict[str, list[str]] = {}
     for item in items:
         path = PurePosixPath(same_name(item))
@@ -35,7 +35,7 @@ def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[F
             by_path.setdefault(name.casefold(), []).append(item)
     said: dict[str, Description] = {}
     lost, damaged = [], []
-    # The longer name is the more exact one: IMG_1.jpg.xmp goes before IMG_1.xmp.
+    # The longer name is the more exact one: IMG_1.jpg.xmp takes precedence over IMG_1.xmp.
     for name in sorted(sidecars, key=lambda n: (-n.count("."), n)):
         described = by_path.get(same_name(name)[: -len(SIDECAR)].casefold(), [])
         if not described:
@@ -57,13 +57,13 @@ def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[F
 
 
 def from_pictures(files: Mapping[str, Path]) -> Found | None:
-    """What the pictures themselves say, read in guarded child processes. Pictures without such blocks cost little."""
+    """The labels in the pictures themselves, read in guarded child processes; pictures without any cost little."""
     marked = [item for item, path in files.items() if may_describe(path)]
     if not marked:
         return None
     read = partial(read_description, limits=Limits())
     outcomes = guarded_map(read, [files[item] for item in marked], "keywords in pictures", TIMEOUT_SECONDS)
-    # A picture that can't be opened is the manifest's to report.
+    # A picture that can't be opened is reported by the manifest.
     said = {item: found for item, found in zip(marked, outcomes, strict=True) if not isinstance(found, Failed)}
     return _found(said, "the pictures' own XMP and IPTC")
 
@@ -71,7 +71,7 @@ def from_pictures(files: Mapping[str, Path]) -> Found | None:
 def labels_of(said: Mapping[str, Description]) -> Labels:
     ratings = {item: found.rating for item, found in said.items() if found.rating}
     if len(set(ratings.values())) < 2:
-        ratings = {}  # equal stars order nothing
+        ratings = {}  # equal stars give no order
     return make_labels(
         keywords=[(item, word) for item, found in said.items() for word in found.keywords],
         titles=[(item, found.title) for item, found in said.items() if found.title],

@@ -23,7 +23,7 @@ Files = Iterator[tuple[str, bytes]]
 
 
 def exported(labels: Labels, manifest: Manifest, form: str) -> Files:
-    """(path, content) of each file of an export; form : a key of FORMATS"""
+    """(path, content) of each file of an export. form : a key of FORMATS"""
     return FORMATS[form](labels, manifest)
 
 
@@ -134,7 +134,10 @@ def _json(value: Any) -> bytes:
 
 
 def refuse_place(target: Path, originals: Path) -> str:
-    """Why an export may not go to `target`; empty if it may. originals : the collection's folder"""
+    """Why an export may not be written to `target`; empty if it may.
+
+    originals : the collection's folder
+    """
     if target.resolve().is_relative_to(originals.resolve()):
         return f"{target} is inside the collection {originals}, which is never written to; name another folder."
     if target.exists() and not target.is_dir():
@@ -148,4 +151,4 @@ FORMATS: Final[Mapping[str, Callable[[Labels, Manifest], Files]]] = {
     "label-studio": _label_studio,
     "xmp": _xmp,
 }
-"""Format -> what makes its files."""
+"""Format -> the function that makes its files."""

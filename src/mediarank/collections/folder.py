@@ -1,9 +1,9 @@
 """Any folder of pictures, clips and sounds, with labels from files, photo programs or the names of folders.
 
-Labels are looked for in this order: the canonical tables (`classes.csv`, `keywords.csv`, …) and simple label files
-(`labels.csv`, `tags.csv`, …) in the folder or its `labels/`, exports of annotation programs in JSON, XMP sidecars, the
-pictures themselves, and the names of the folders. All are used side by side; where two contradict each other, the
-earlier one wins. Folder names give classes only where no table does, unless `collection.classes` asks for them.
+Labels are read from these places, in this order: the canonical tables (`classes.csv`, `keywords.csv`, …) and simple
+label files (`labels.csv`, `tags.csv`, …) in the folder or its `labels/`, exports of annotation programs in JSON, XMP
+sidecars, the pictures themselves, and the names of the folders. All are used together; where two contradict each
+other, the earlier one wins. Folder names give classes only if no table does, or if `collection.classes` says so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def recognises(folder: Path) -> bool:
 
 
 def read(folder: Path, classes: ClassRule = "auto") -> Listing:
-    """classes : which folder names become classes, see `layout`"""
+    """Read the folder. classes : which folder names become classes, see `layout`"""
     tree = media_below(folder)
     if not tree.files:
         raise DataError(f"{folder} holds no image, clip or sound; collection.path must name a folder that does.")

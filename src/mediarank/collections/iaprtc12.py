@@ -1,6 +1,6 @@
 """IAPR TC-12: 19,627 photographs of travellers with keywords, as JSON lists for training and test.
 
-The layout is that of `keyword_lists`; lists of this kind without "esp" in a name are taken for these.
+The layout is that of `keyword_lists`; lists of this kind without "esp" in a name belong to it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ shot may have several key frames, and each of them gets the labels of the shot. 
 `concepts.csv` (shot, concept, relevant), or in one file per concept below `concepts/`, `relevance/`, `annotations/` or
 `qrels/`: a line is a shot and its relevance (1 or 0, P or N; S is skipped), a shot alone is relevant, and of TREC's
 four columns (topic, 0, shot, relevance) the last two count. Key frames of one video are one group. Without a column,
-the video of shot12_34 is 12, and else it is the folder of the frame.
+the video of shot12_34 is 12; otherwise it is the folder of the frame.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read(folder: Path) -> Listing:
     concepts: dict[tuple[str, str, bool], None] = {}
     for file in _relevance_files(folder):
         for concept, name, relevant in _judged(file):
-            # A name that is not a shot's may be a key frame's; if it is neither, the row goes to the quarantine table.
+            # A name that is not a shot's may be a key frame's; otherwise the row goes to the quarantine table.
             shown = frames.get(name) or [names.item(name)]
             concepts |= dict.fromkeys((frame, concept, relevant) for frame in shown)
     files = {shot.frame: tree.files[shot.frame] for shot in shots if shot.frame in tree.files}

@@ -1,4 +1,4 @@
-"""Pictures with keywords as JSON lists, one for each part: the layout of IAPR TC-12 and the ESP game.
+"""Pictures with keywords as JSON lists, one per part: the layout of IAPR TC-12 and the ESP game.
 
 `*train*.json`, `*test*.json` (and `*val*.json`) hold `{"samples": [{"image_name": …, "image_labels": […]}, …]}`, or the
 list alone. Labels are words, or numbers into the vocabulary: a text file or JSON list named like `*vocab*`, `*dict*`,
@@ -29,7 +29,7 @@ def is_keyword_lists(folder: Path) -> bool:
 
 
 def mentions(folder: Path, word: str) -> bool:
-    """Whether the folder or one of its lists is called after `word`."""
+    """Whether the name of the folder or of one of its lists contains `word`."""
     return any(word in path.name.lower() for path in (folder.resolve(), *_lists(folder).values()))
 
 

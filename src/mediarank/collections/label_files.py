@@ -33,10 +33,10 @@ TITLE: Final = ("title", "caption", "text", "description")
 ROLE: Final = ("role", "split", "part", "set")
 FOLD: Final = ("fold",)
 GROUP: Final = ("group", "video", "src_file")
-"""The columns of a simple label file, by the names that people give them."""
+"""The columns of a simple label file, by their usual names."""
 
 SIMPLE: Final = ("labels", "tags", "metadata", "annotations")
-"""Simple label files are called so, with the ending .csv or .tsv; `keywords` and `classes` may be simple, too."""
+"""Names of simple label files, with the extension .csv or .tsv; `keywords` and `classes` may also be simple."""
 ENDINGS: Final = (".csv", ".tsv")
 _NUMBERED: Final = re.compile(r"^(tag|keyword|label)s?[ _-]?\d+$")
 _TRUE, _FALSE = ("1", "true", "yes", "x"), ("0", "false", "no", "")
@@ -47,7 +47,7 @@ CLIPS: Final = frozenset(
         ".flv", ".3gp", ".3g2", ".ogv", ".mxf",
     )
 )  # fmt: skip
-"""Files that are taken for clips before they are opened."""
+"""Files that count as clips before they are opened."""
 
 _CONVERT: Final[Mapping[str, Callable[[str], Any]]] = {
     "relevant": flag,
@@ -57,7 +57,7 @@ _CONVERT: Final[Mapping[str, Callable[[str], Any]]] = {
 
 
 def found_in(folder: Path, names: Names) -> list[Found]:
-    """What the label files in `folder` and its `labels/` say: canonical tables first, then simple files."""
+    """The labels in the files of `folder` and its `labels/`: canonical tables first, then simple files."""
     canonical: list[tuple[str, Path]] = []
     simple: list[Path] = []
     for place in (folder, folder / "labels"):
@@ -76,7 +76,7 @@ def found_in(folder: Path, names: Names) -> list[Found]:
 
 
 def is_canonical(name: str, path: Path) -> bool:
-    """Whether a file called like a table has the table's columns; keywords and classes may come in simple form."""
+    """Whether a file named like a table has the table's columns; keywords and classes may have the simple form."""
     if name not in ("keywords", "classes"):
         return True
     table = read_csv(path, KEYWORDS)
@@ -119,10 +119,10 @@ def _stronger_first(pair: tuple[Any, ...], path: Path) -> tuple[Any, ...]:
 
 
 def read_simple(path: Path, names: Names) -> Found:
-    """A file with a column that names the media file and others that say what it is.
+    """A file with one column that names the media file, and others that describe it.
 
-    Keywords are in one column (apart by `|`, `;` or `,`), in numbered columns (tag1, tag2 …), or in a column of 0 and 1
-    per keyword. Without a first line of column names, the first column is the file and the rest are what it is.
+    Keywords are in one column (separated by `|`, `;` or `,`), in numbered columns (tag1, tag2 …), or in one column of 0
+    and 1 per keyword. Without a first line of column names, the first column is the file and the rest are its labels.
     """
     table = _with_header(read_csv(path, KEYWORDS), names)
     items = names.items(table.column(*ITEM))
@@ -151,13 +151,13 @@ def read_simple(path: Path, names: Names) -> Found:
 
 
 def events_of(classes: list[tuple[str, str]]) -> list[tuple[str, str, bool]]:
-    """The classes of clips as events, if there are two or more: one that every clip shows can't be searched for."""
+    """The classes of clips as events, if there are at least two: an event that every clip shows can't be searched."""
     clips = [(item, name, True) for item, name in classes if Path(item).suffix.lower() in CLIPS]
     return clips if len({name for _, name, _ in clips}) > 1 else []
 
 
 def _with_header(table: Table, names: Names) -> Table:
-    """The table, or if its first line is about a file rather than about columns, the same with columns named."""
+    """The table; if its first line is a row instead of column names, the same with columns named."""
     if table.find(*ITEM) or not table.header or names.item(table.header[0]) not in names:
         return table
     rest = "label" if table.path.stem.lower() in ("labels", "classes") and len(table.header) == 2 else "keywords"
@@ -166,7 +166,7 @@ def _with_header(table: Table, names: Names) -> Table:
 
 
 def _flag_columns(table: Table) -> dict[str, str]:
-    """Columns of 0 and 1 that are called after a keyword -> the keyword as it is written."""
+    """Columns of 0 and 1 that are named after a keyword -> the keyword as it is written."""
     known = {*ITEM, *CLASS, *KEYWORDS, *TITLE, *ROLE, *FOLD, *GROUP}
     found = {}
     for column, name in zip(table.columns, table.header, strict=True):
@@ -205,7 +205,7 @@ def _optional(table: Table, names: tuple[str, ...]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Words apart by |, or by ; or by commas, whichever comes first in this order; lists as Python writes them, too."""
+    """Words separated by |, or by ; or by commas, the first that occurs in this order; Python lists are read too."""
     text = text.strip()
     if text[:1] == "[" and text[-1:] == "]":
         text = text[1:-1].replace("'", "").replace('"', "")

@@ -1,7 +1,7 @@
 """Labels as annotation programs export them in JSON: COCO, Label Studio and FiftyOne.
 
-A file is recognised by its structure, not by its name. Whole-picture labels become keywords, or classes where every
-item has exactly one; boxes become regions, and their names keywords; stars become orderings of the attribute `rating`.
+A file is recognised by its structure, not by its name. Whole-picture labels become keywords, or classes if every item
+has exactly one; boxes become regions, and their names keywords; stars become orderings of the attribute `rating`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PLACES: Final = ("", "labels", "annotations")
 MAX_BYTES: Final = 1024**3
 RATING: Final = "rating"
 MANY_ANSWERS: Final = ("keywords", "tags")
-"""Questions whose answers are keywords, even where every item happens to have one."""
+"""Questions whose answers are keywords, even if every item has exactly one."""
 _UPLOAD: Final = re.compile(r"^[0-9a-f]{8}-")
 
 
 @dataclass
 class _Rows:
-    """Rows as they are found; `single` are labels of which an item has exactly one, by the question they answer."""
+    """Rows as they are found; `single` holds labels of which an item has exactly one, by the question they answer."""
 
     names: Names
     keywords: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class _Rows:
         return item
 
     def region(self, item: str, name: str, box: Iterable[Any]) -> None:
-        """A box in fractions of the picture; one that makes no sense is left out, its name is kept."""
+        """A box in fractions of the picture; an impossible box is left out, its name is kept."""
         self.keywords[item, name] = None
         try:
             left, top, width, height = (round(float(value), 6) for value in box)
@@ -87,7 +87,7 @@ class _Rows:
 
 
 def found_in(folder: Path, names: Names) -> tuple[list[Found], list[str]]:
-    """What the JSON files in the folder, `labels/` and `annotations/` say; and the files that are something else."""
+    """The labels in the JSON files of the folder, `labels/` and `annotations/`; and files in other formats."""
     found, unknown = [], []
     for place in PLACES:
         for path in sorted((folder / place).glob("*.json")):
@@ -102,7 +102,7 @@ def found_in(folder: Path, names: Names) -> tuple[list[Found], list[str]]:
 
 
 def read_json(path: Path, names: Names) -> Found | None:
-    """The labels of one file; None if it is in no format known here."""
+    """The labels of one file; None if its format is unknown."""
     if path.stat().st_size > MAX_BYTES:
         raise DataError(f"{path} has more than {MAX_BYTES:,} bytes; export the labels in parts.")
     try:
@@ -252,7 +252,7 @@ FORMATS: Final[Mapping[str, tuple[Callable[[Any], bool], Callable[[Any, _Rows], 
     "FiftyOne": (_is_fiftyone, _read_fiftyone),
     "FiftyOne (labels.json)": (_is_fiftyone_labels, _read_fiftyone_labels),
 }
-"""Format -> whether a file's content is in it, and what reads it."""
+"""Format -> whether a file's content has it, and the function that reads it."""
 
 
 def _text(value: Any) -> str:

@@ -1,9 +1,9 @@
 """Classes and splits from the folders that files are in.
 
 A folder's name becomes a class only if it looks like a name. Dates (2019/07), numbers, the folders that cameras make
-(DCIM, 100CANON, IMG_1234) and words that say only that there are files (images, Camera Roll) do not; a file in such a
-folder belongs to the nearest folder above it that has a name. What was decided is said in a note, and
-`collection.classes` in params.yaml overrules it.
+(DCIM, 100CANON, IMG_1234) and words that only say that there are files (images, Camera Roll) do not; a file in such a
+folder belongs to the nearest folder above it that has a name. A note says what was decided, and `collection.classes`
+in params.yaml overrules it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _MONTHS: Final = frozenset(
         "décembre", "diciembre", "dez",
     )
 )  # fmt: skip
-_CAMERA_FOLDER: Final = re.compile(r"^[1-9]\d\d[0-9a-z_]{5}$", re.IGNORECASE)  # 100CANON: as cameras number folders
+_CAMERA_FOLDER: Final = re.compile(r"^[1-9]\d\d[0-9a-z_]{5}$", re.IGNORECASE)  # such as 100CANON
 _CAMERA_FILE: Final = re.compile(
     r"^(img|dsc|dscn|dscf|dsci|pict|mvi|mov|vid|pano|gopr|gp|gx|dji|pxl|sam|cimg|imgp|hpim|photo|image|pic|scan|burst|"
     r"p|frame|clip|video|wp|screenshot)\d*$",
@@ -51,19 +51,24 @@ OVERRULE: Final = "collection.classes in params.yaml (folders, none or {depth: 1
 
 @dataclass(frozen=True)
 class Depth:
-    """depth : which folder on the way to a file is its class, 1 for the one at the top"""
+    """depth : which folder on the path of a file is its class; 1 is the top one"""
 
     depth: Annotated[int, Field(ge=1)]
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
 ClassRule = Literal["auto", "folders", "none"] | Depth
-"""`auto`: folders that look like names; `folders`: the folder that a file is in, whatever it is called; `none`."""
+"""`auto`: folders that look like names; `folders`: the folder of a file, whatever its name; `none`."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """classes : (item, class); splits : (item, role); note : what was decided, in words"""
+    """What the folders say.
+
+    classes : (item, class)
+    splits : (item, role)
+    note : what was decided, in words
+    """
 
     classes: tuple[tuple[str, str], ...]
     splits: tuple[tuple[str, str], ...]
@@ -71,7 +76,7 @@ class Layout:
 
 
 def looks_like_name(folder: str) -> bool:
-    """Whether a folder is called after what is in it, not after a date, a number or a camera.
+    """Whether a folder is named after its content, not after a date, a number or a camera.
 
     >>> [looks_like_name(name) for name in ("coast", "2019-07-14 Rome", "07", "2019_07_14", "100CANON", "IMG_1234")]
     [True, True, False, False, False, False]
@@ -91,7 +96,7 @@ def looks_like_name(folder: str) -> bool:
 
 
 def read_layout(items: Iterable[str], rule: ClassRule = "auto") -> Layout:
-    """Classes of items by their folders, and their roles if all folders at the top are called train, test and so on."""
+    """Classes of items by their folders, and their roles if all top folders are named train, test and so on."""
     paths = [PurePosixPath(item) for item in items]
     tops = {path.parts[0].lower() for path in paths}
     divided = len(tops) > 1 and tops <= set(ROLE_WORDS)
@@ -100,7 +105,7 @@ def read_layout(items: Iterable[str], rule: ClassRule = "auto") -> Layout:
     classes = tuple((item, name) for item, parts in folders.items() if (name := _class_of(parts, rule)))
     counts = Counter(name for _, name in classes)
     if len(counts) < 2 and rule == "auto":
-        classes = ()  # one class says nothing
+        classes = ()  # a single class distinguishes nothing
     return Layout(classes, splits, _note(folders, classes, counts, rule))
 
 
@@ -120,10 +125,10 @@ def _note(
     counts: Counter[str],
     rule: ClassRule,
 ) -> str:
-    """What was decided, and why; empty where there was nothing to decide."""
+    """What was decided, and why; empty if there was nothing to decide."""
     passed = sorted({part for parts in folders.values() for part in parts if not looks_like_name(part)})
     if rule == "none":
-        return "classes: none from folders, as collection.classes asks"
+        return "classes: none from folders, as collection.classes says"
     if not any(folders.values()):
         return ""
     if not classes:
@@ -131,7 +136,7 @@ def _note(
             why = f"there is only one folder with a name ({next(iter(counts))})"
         else:
             why = f"the folders look like dates, numbers or camera folders ({_some(passed)})"
-        return f"classes: none from folders, since {why}; {OVERRULE}"
+        return f"classes: none from folders, because {why}; {OVERRULE}"
     named = ", ".join(f"{name} {count}" for name, count in counts.most_common(4))
     more = f" and {len(counts) - 4} more" if len(counts) > 4 else ""
     said = (

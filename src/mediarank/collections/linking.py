@@ -1,7 +1,7 @@
-"""Link originals into `data/raw` without copying their content, and so that they can't be changed from there.
+"""Link originals into `data/raw` without copying their content, so that they can't be changed through the link.
 
-A reflink shares the original's blocks until one of the two is written to: where the file system can, it is the best
-of both. Elsewhere a symbolic link does. Never a hard link: it would share the original's mode, too, which DVC changes
+A reflink shares the original's blocks until one of the two is written to, and is used where the file system supports
+it. Elsewhere a symbolic link is used. Never a hard link: it would also share the original's mode, which DVC changes
 (docs/decisions/0002-linking-originals.md). A copy is the last resort.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 FICLONE: Final = 0x40049409
-"""Linux's request to let one file share another's blocks: _IOW(0x94, 9, int)."""
+"""The Linux ioctl that makes one file share another's blocks: _IOW(0x94, 9, int)."""
 
 
 def link_into(files: Mapping[str, Path], folder: Path) -> None:
@@ -35,7 +35,7 @@ def _link(original: Path, target: Path) -> None:
 
 
 def _reflink(original: Path, target: Path) -> bool:
-    """Whether `target` now shares the blocks of `original`; if not, there is no `target`."""
+    """Make `target` share the blocks of `original`; if it can't, return False and leave no `target`."""
     try:
         with original.open("rb") as source, target.open("wb") as clone:
             fcntl.ioctl(clone.fileno(), FICLONE, source.fileno())

@@ -1,4 +1,4 @@
-"""What a source gives: files by item id, labels and notes; and what an item id may be."""
+"""The result of reading a source: files by item id, labels and notes; and which item ids are allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from mediarank.types import DataError
 
 @dataclass(frozen=True)
 class Listing:
-    """files : item id (a relative path with forward slashes) -> the original
+    """The result of reading a source.
+
+    files : item id (a relative path with forward slashes) -> the original
     labels : of the items
     notes : what the user should know about what was found or left out, one sentence each
     """
@@ -38,9 +40,9 @@ def require_safe(item_id: str) -> None:
 
 
 def escaped(name: str) -> str:
-    """A path that any table and file system can hold; only what needs it is changed.
+    """A path that any table and file system can hold; only unsafe parts are changed.
 
-    Bytes that are no UTF-8, backslashes, control characters and what would look like a drive become %XX.
+    Bytes that are not UTF-8, backslashes, control characters and what looks like a drive become %XX.
 
     >>> escaped("caf\\udce9/a b.jpg")
     'caf%E9/a b.jpg'
@@ -54,7 +56,7 @@ def _is_plain(character: str) -> bool:
 
 
 def _percent(character: str) -> str:
-    # surrogateescape gives back the bytes that a file name had; other lone surrogates stand for no bytes.
+    # surrogateescape restores the bytes of a file name; other lone surrogates stand for no bytes.
     try:
         code = character.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -12,7 +12,7 @@ from mediarank.types import DataError
 
 
 def read_mat(path: Path, *wanted: str) -> dict[str, Any]:
-    """Variables of a .mat file; those in `wanted` must be there. Nothing in it is ever executed."""
+    """Variables of a .mat file; those in `wanted` are required. Nothing in it is executed."""
     from scipy.io import loadmat  # slow to import, and few collections need it
 
     if not path.is_file():
@@ -21,7 +21,7 @@ def read_mat(path: Path, *wanted: str) -> dict[str, Any]:
         variables = loadmat(path, appendmat=False)
     except NotImplementedError:
         raise DataError(f"{path} is in MATLAB's format 7.3; save it again with save(..., '-v7').") from None
-    except Exception as error:  # a damaged file makes scipy raise almost anything
+    except Exception as error:  # scipy may raise any exception on a damaged file
         raise DataError(f"{path} can't be read as a .mat file ({error}); fetch it again.") from error
     missing = [name for name in wanted if name not in variables]
     if missing:

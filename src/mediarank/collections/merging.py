@@ -1,7 +1,7 @@
-"""Labels from several places, side by side: adding one never drops another.
+"""Merge labels from several places; adding one place never drops another.
 
-Places come in the order of their authority. A later one adds what the earlier ones do not say; where it contradicts
-them, they win, and a note says how often.
+Places are in order of precedence. A later one adds what the earlier ones do not say; where it contradicts them, they
+win, and a note says how often.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Names:
         """The item that `text` means, or `text` itself, tidied, if it means no item or more than one.
 
         It may be a path from the collection's folder, the end of such a path, a bare file name, or any of these
-        without the extension; with backslashes or a leading `./`. Upper and lower case are distinguished first; where
-        that finds nothing, they are not.
+        without the extension; with backslashes or a leading `./`. Case matters at first; if nothing is found, it is
+        ignored.
         """
         path = PurePosixPath(text.strip().replace("\\", "/"))
         wanted = same_name(path.as_posix()).lstrip("/")

@@ -34,8 +34,8 @@ def read(folder: Path) -> Listing:
     class_of = {item: known[name.lower()] for item, name in prefix.items() if name.lower() in known}
     if not class_of:
         raise DataError(
-            f"No picture in {folder} is called after a class of {ORDERING} ({', '.join(classes)}); expected are names "
-            f"such as images/{classes[0] if classes else 'coast'}_001.jpg."
+            f"No picture in {folder} is named after a class of {ORDERING} ({', '.join(classes)}); names "
+            f"such as images/{classes[0] if classes else 'coast'}_001.jpg are expected."
         )
     return Listing(
         tree.files,

@@ -1,7 +1,7 @@
 """PubFig: 772 faces of 8 people, with the strength of 11 attributes per person (Parikh and Grauman's `data.mat`).
 
 `data.mat` holds `im_names`, `class_labels` (from 1), `attribute_names`, `relative_ordering` (attributes × classes,
-higher is stronger), `used_for_training` and, at times, `class_names`. The pictures are in `images/` beside it. Other
+higher is stronger), `used_for_training` and, sometimes, `class_names`. The pictures are in `images/` beside it. Other
 collections in the same form, such as OSR's own `data.mat`, are read in the same way.
 """
 
@@ -71,7 +71,7 @@ def read(folder: Path) -> Listing:
 
 
 def _class_names(found: dict[str, object], images: Sequence[str], numbers: np.ndarray, count: int) -> list[str]:
-    """The names in `class_names`, or else what the names of a class's pictures start with."""
+    """The names in `class_names`, or else the common beginning of the names of a class's pictures."""
     if "class_names" in found:
         return texts(found["class_names"])
     names = []

@@ -32,7 +32,7 @@ from mediarank.types import ConfigError
 
 AUTO: Final = "auto"
 FOLDER: Final = "folder"
-DEMO: Final = ("demo", "A collection that is drawn, filmed and synthesised here, with labels known by construction.")
+DEMO: Final = ("demo", "A generated collection of drawn pictures, clips and sounds, with labels known by construction.")
 
 
 class Source(Protocol):
@@ -60,12 +60,14 @@ COLLECTIONS: Final[Mapping[str, Source]] = {
     "holidays": holidays,
     FOLDER: folder_source,
 }
-"""Sources that read a folder, in the order in which they are tried: `folder` takes what no other knows."""
+"""Sources that read a folder, in the order in which they are tried; `folder` accepts what no other recognises."""
 
 
 @dataclass(frozen=True)
 class CollectionConfig:
-    """source : `demo`, a name in COLLECTIONS, or `auto` to recognise it
+    """Which collection is used.
+
+    source : `demo`, a name in COLLECTIONS, or `auto` to recognise it
     path : the source's folder (for the demo, its generator's code)
     classes : which folder names become classes: `auto` those that look like names, `folders` any, `none`,
         or `{depth: 1}` the folder at the top (2: the one below it, and so on); for the source `folder`
@@ -81,7 +83,7 @@ class CollectionConfig:
 
 
 def describe() -> list[tuple[str, str]]:
-    """(name, what it is in a line) of every source."""
+    """(name, one-line description) of every source."""
     return [DEMO, *((name, (source.__doc__ or "").partition("\n")[0]) for name, source in COLLECTIONS.items())]
 
 
@@ -95,12 +97,12 @@ def recognise(folder: Path) -> str:
 
 
 def open_collection(folder: Path, source: str | None = None, classes: ClassRule = "auto") -> Listing:
-    """The items and labels of a folder, of the source that is named or recognised."""
+    """The items and labels of a folder, read by the named or recognised source."""
     _require_folder(folder)
     name = source if source not in (None, AUTO) else recognise(folder)
     if name not in COLLECTIONS:
         known = ", ".join((DEMO[0], AUTO, *COLLECTIONS))
-        raise ConfigError(f"collection.source {name!r} is unknown; known are {known}.")
+        raise ConfigError(f"collection.source {name!r} is unknown; the known sources are {known}.")
     if name == FOLDER:
         return folder_source.read(folder, classes)
     if classes != "auto":
@@ -112,7 +114,7 @@ def open_collection(folder: Path, source: str | None = None, classes: ClassRule 
 
 
 def collect(config: CollectionConfig, media: Path) -> tuple[Labels, list[Skipped]]:
-    """Put the collection's media below `media`, which is empty; return its labels and what was skipped."""
+    """Put the collection's media below `media`, which is empty; return its labels and the skipped files."""
     if config.source == DEMO[0]:
         from mediarank.collections import demo  # draws, films and makes sounds: slow to import
 

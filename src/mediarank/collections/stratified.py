@@ -1,10 +1,10 @@
-"""Deal groups of items out to parts (roles, folds) in given shares, with every label in every part where possible.
+"""Deal groups of items out to parts (roles, folds) in given shares, with every label in every part if possible.
 
 Iterative stratification (Sechidis, Tsoumakas and Vlahavas, 2011), the rarest label first, with two changes. Parts are
-filled one after another, in an order that each group draws by itself: adding a few groups then moves only those at
-the borders between parts, where dealing in turn would move all that come later. And as soon as a label has no more
-groups left than there are parts without it, those parts come first, so that a label with as many groups as parts
-reaches them all.
+filled one after another, in a random order of groups that does not depend on the other groups: adding a few groups
+then moves only those at the borders between parts, where dealing in turn would move all later ones. And as soon as a
+label has no more groups left than there are parts without it, those parts come first, so that a label with as many
+groups as parts reaches them all.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class GroupTable:
 def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
     """The part that each group goes to; a part without a share gets nothing.
 
-    order : the groups in random order; the place of each depends on itself alone
+    order : the groups in random order; the place of each depends on that group only
     """
     wanted = shares[:, None] * table.labels.sum(axis=0)
     room = shares * table.weights.sum()
     lacks = np.repeat((shares > 0)[:, None], table.labels.shape[1], axis=1)
     part = np.full(len(table.weights), -1, dtype=np.intp)
-    # Large groups first, while there is room for them everywhere.
+    # Large groups first, while every part still has room for them.
     order = order[np.argsort(-table.weights[order], kind="stable")]
     left = table.labels.sum(axis=0)
     has = table.labels > 0
@@ -79,7 +79,7 @@ def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
 
 
 def _first_open(want: Doubles, amount: float, room: Doubles, allowed: npt.NDArray[np.bool_]) -> int:
-    """The first part that lacks half of the amount or more; else the one that lacks most, or has most room."""
+    """The first part that lacks at least half of the amount; else the one that lacks most, or has most room."""
     candidates = np.flatnonzero(allowed)
     open_parts = candidates[want[candidates] >= amount / 2 - 1e-9]
     if len(open_parts):

@@ -1,6 +1,6 @@
 """Read text files in any encoding and CSV files in any common dialect, and make label tables from their rows.
 
-A file that lacks something it must have is an error that names the file, the line and the remedy. Rows about items
+A file that lacks something required is an error that names the file, the line and the remedy. Rows about items
 that are not in the collection are kept: the stage `manifest` puts them into the quarantine table.
 """
 
@@ -29,7 +29,7 @@ ROLE_WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("val", "validation", "dev"), "valid"),
     **dict.fromkeys(("testing", "eval", "evaluation"), "test"),
 }
-"""What people call the parts of a collection -> its role."""
+"""Common words for the parts of a collection -> the role."""
 
 _FLAGS: Final = {
     **dict.fromkeys(("1", "+1", "1.0", "true", "yes", "y", "p", "t"), True),
@@ -38,9 +38,9 @@ _FLAGS: Final = {
 
 
 SEPARATORS: Final[Mapping[str, str]] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-"""What may separate the cells of a CSV file -> its name in messages."""
+"""Separators of CSV cells -> their names in messages."""
 
-_DIALECT_ROWS: Final = 50  # rows that are read to find out the separator
+_DIALECT_ROWS: Final = 50  # rows that are read to detect the separator
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Table:
         return [row[position] for row in self.rows]
 
     def converted(self, name: str, convert: Callable[[str], T]) -> list[T]:
-        """The values of a column through `convert`, whose ValueError says what is expected."""
+        """The values of a column, each converted by `convert`, whose ValueError says what is expected."""
         values = []
         for line, value in zip(self.lines, self.column(name), strict=True):
             try:
@@ -85,7 +85,7 @@ class Table:
 
 
 def read_text(path: Path) -> str:
-    """A text file in UTF-8 with or without its mark, in UTF-16, or else in the code page of old Windows."""
+    """A text file in UTF-8 (with or without a byte order mark), UTF-16, or the old Windows code page."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines that are not blank, without the space around them."""
+    """The lines that are not blank, stripped."""
     return [line.strip() for line in read_text(path).splitlines() if line.strip()]
 
 
@@ -110,7 +110,7 @@ def read_csv(path: Path, open_ended: Container[str] = ()) -> Table:
     """A CSV file whose first line names the columns.
 
     Cells are separated by commas, semicolons, tabs or vertical bars, and quoted with " or '. A first line `sep=;`, as
-    spreadsheets write it, is obeyed.
+    spreadsheets write it, is respected.
 
     open_ended : if the last column has one of these names, further cells of a row belong to it, joined with `|`
     """
@@ -159,7 +159,7 @@ def _separator(text: str) -> str:
 
 
 def _quote(text: str, separator: str) -> str:
-    """The quotation mark: single only where cells start and end with it and no double one is used."""
+    """The quotation mark: single only if cells start and end with it and no double one is used."""
     cells = [cell.strip() for line in text.splitlines()[:_DIALECT_ROWS] for cell in line.split(separator)]
     single = sum(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
     return "'" if single and '"' not in text else '"'

@@ -1,7 +1,7 @@
-"""List the media files below a folder as item ids, and count what is skipped, by kind and reason.
+"""List the media files below a folder as item ids, and count the skipped files by kind and reason.
 
 Hidden files and folders are skipped, and so are files that are not media by their names. A link to a file stands for
-the file. A link to a folder is not followed: DVC does not look behind it, so a change there would go unseen.
+the file. A link to a folder is not followed: DVC does not follow it either, so it would not notice changes there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mediarank.media.sniff import is_media_name
 from mediarank.types import DataError
 
 MACOS_FOLDER: Final = "__MACOSX"
-"""What macOS puts beside the content of a zip archive."""
+"""Files that macOS adds to a zip archive."""
 SIDECAR: Final = ".xmp"
 LABEL_ENDINGS: Final = (".csv", ".tsv", ".json")
 LABEL_FOLDERS: Final = ("", "labels", "annotations", "meta")
@@ -33,7 +33,7 @@ UNREADABLE: Final = "the folder can't be read"
 
 @dataclass(frozen=True)
 class Skipped:
-    """Files of one kind (an ending, or `link`, `folder`) that are skipped for one reason."""
+    """Files of one kind (an extension, or `link`, `folder`) that are skipped for one reason."""
 
     kind: str
     reason: str
@@ -43,7 +43,9 @@ class Skipped:
 
 @dataclass
 class Tree:
-    """files : item id -> the file, in the order of ids
+    """The files below a folder.
+
+    files : item id -> the file, in the order of ids
     sidecars : path from the folder -> the XMP file
     skipped : (kind, reason) -> paths from the folder
     """
@@ -62,7 +64,7 @@ class Tree:
 
     @property
     def other_files(self) -> tuple[str, ...]:
-        """What is no media and what is hidden, one sentence per reason."""
+        """Hidden files and files that are not media, one sentence per reason."""
         return self._notes((NOT_MEDIA, HIDDEN))
 
     def _notes(self, reasons: tuple[str, ...]) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class Tree:
 
 
 def media_below(folder: Path) -> Tree:
-    """Every media file below `folder`; its id is its path from there, escaped where it must be."""
+    """Every media file below `folder`; its id is its path from there, escaped if necessary."""
     if not folder.is_dir():
         raise DataError(f"{folder} is not a folder; collection.path in params.yaml must name one.")
     tree = Tree()
@@ -97,7 +99,7 @@ def media_below(folder: Path) -> Tree:
     taken = Counter(map(escaped, found))
     for name in sorted(found, key=escaped):
         item = escaped(name)
-        # Two names that are one when escaped: the one that needed no escaping keeps it.
+        # If two names are equal once escaped, the one that needed no escaping keeps its name.
         while item in tree.files or (taken[item] > 1 and item != name):
             item = str(PurePosixPath(item).with_stem(f"{PurePosixPath(item).stem}~"))
         tree.files[item] = found[name]
@@ -106,14 +108,16 @@ def media_below(folder: Path) -> Tree:
 
 
 def obstacles(folder: Path) -> list[str]:
-    """What keeps DVC from fingerprinting the files below the source's folder, with the remedy.
+    """What stops DVC from hashing the files below the source's folder, with the remedy.
 
-    DVC's own messages don't say which file it is, or what to do.
+    DVC's own messages do not say which file it is, or what to do.
     """
     found: list[str] = []
 
     def unreadable(error: OSError) -> None:
-        found.append(f"{escaped(str(error.filename))} can't be read ({error.strerror}); permit it, or move it away")
+        found.append(
+            f"{escaped(str(error.filename))} can't be read ({error.strerror}); make it readable or move it away"
+        )
 
     for place, _, names in os.walk(folder, onerror=unreadable):
         for path in (Path(place, name) for name in sorted(names)):
@@ -124,12 +128,12 @@ def obstacles(folder: Path) -> list[str]:
             elif not path.exists():
                 found.append(f"{path} is a link that leads nowhere; remove it")
             elif not os.access(path, os.R_OK):
-                found.append(f"{path} can't be read; permit it, or move it away")
+                found.append(f"{path} can't be read; make it readable, or move it away")
     return found
 
 
 def same_name(text: str) -> str:
-    """A name in the form in which names are compared: macOS takes accents apart, others don't."""
+    """A name in the form used for comparison: macOS decomposes accents, other systems don't."""
     return unicodedata.normalize("NFC", text)
 
 

@@ -26,7 +26,7 @@ ATTRIBUTES: Final = ("open", "pointy", "sporty", "comfort")
 JUDGMENTS: Final = ("mturkOrder", "mturkEqual", "mturkHard")
 LABELS: Final = "zappos-labels*.mat"
 PLACES: Final = ("", "ut-zap50k-data", "data", "*", "*/*")
-"""Where the files are looked for: the dataset's own archives, or anything like them."""
+"""Where to look for the files: the dataset's own archives, or similar names."""
 
 Pair = tuple[str, str, str, str]
 
@@ -58,7 +58,7 @@ def read(folder: Path) -> Listing:
 
 
 def _find(folder: Path, pattern: str) -> list[Path]:
-    """Files of this pattern in the first place that has any."""
+    """Files that match the pattern in the first place that has any."""
     return next((found for place in PLACES if (found := sorted(folder.glob(f"{place}/{pattern}".lstrip("/"))))), [])
 
 
@@ -74,7 +74,7 @@ def _numbered(folder: Path, names: Names) -> list[str]:
     paths, meta = _find(folder, "image-path.mat"), _find(folder, "meta-data.csv")
     if paths:
         listed = texts(read_mat(paths[0], "imagepath")["imagepath"])
-        # Some systems drop the dot at the end of a brand's folder; the file's own name is enough then.
+        # Some systems drop the dot at the end of a brand's folder; then the file's own name is enough.
         return [item if (item := names.item(p)) in names else names.item(PurePosixPath(p).name) for p in listed]
     if meta:
         return names.items(cid.replace("-", ".") for cid in read_csv(meta[0]).column("cid"))
@@ -105,6 +105,6 @@ def _pair(row: npt.NDArray[np.float64], position: int, images: list[str], where:
         if not 1 <= number <= len(images):
             raise DataError(f"{where} mentions image {number}, but image-path.mat lists {len(images)}.")
     if judgment not in (1, 2, 3):
-        raise DataError(f"{where} holds the judgment {judgment}; expected are 1 (more), 2 (less) and 3 (equal).")
+        raise DataError(f"{where} holds the judgment {judgment}; 1 (more), 2 (less) or 3 (equal) is expected.")
     first, second = (images[other - 1], images[one - 1]) if judgment == 2 else (images[one - 1], images[other - 1])
     return ATTRIBUTES[attribute - 1], first, second, "=" if judgment == 3 else ">"

@@ -1,7 +1,7 @@
-"""What a section of the report is made of: text, tables, figures and galleries of pictures.
+"""The blocks of a report section: text, tables, figures and galleries of pictures.
 
-A block is any frozen value with `render(page) -> Markup`; these four serve all systems, and another may be added in a
-file of its own. `Page` is what blocks share while a page is written: unique ids and the budget for pictures.
+A block is any frozen value with `render(page) -> Markup`. These four serve all systems; add another one in a new
+file. `Page` is what blocks share while a page is written: unique ids and the budget for pictures.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Page:
 
     def figure_prefix(self) -> str:
         self.figures += 1
-        return f"f{self.figures}_"  # no section's address has an underscore
+        return f"f{self.figures}_"  # section anchors have no underscore
 
     def picture(self, picture: bytes | None, alt: str) -> Markup:
         """The picture, or a placeholder if there is none or the page would grow too large."""
@@ -41,7 +41,7 @@ class Page:
 
 class Block(Protocol):
     def render(self, page: Page) -> Markup:
-        """The block as HTML; whatever comes from data goes through `html.element`, which escapes it."""
+        """The block as HTML; text from data goes through `html.element`, which escapes it."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title, whether it holds numbers (set right), and what the title means."""
+    """A column's title, whether it holds numbers (aligned right), and what the title means."""
 
     title: str
     numeric: bool = False
@@ -77,7 +77,7 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's entry: text, a smaller note below it, and how it stands out."""
+    """An entry of a table: text, a smaller note below it, and how it is highlighted."""
 
     text: str
     note: str = ""
@@ -281,7 +281,7 @@ def _title(column: Column) -> Markup:
 
 
 def _whisker(whisker: Whisker) -> Markup:
-    """Numbers of ours alone reach the style attribute."""
+    """An interval as a bar; only our own numbers reach the style attribute."""
     colour = f"background:var(--series-{whisker.series % 8})"
     low, at, high = (f"{100 * min(max(share, 0.0), 1.0):.2f}" for share in (whisker.low, whisker.at, whisker.high))
     span = element("i", style=f"left:{low}%;right:calc(100% - {high}%);{colour}")

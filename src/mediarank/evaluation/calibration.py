@@ -1,9 +1,9 @@
 """Scores that mean something: probabilities per name, a cut-off by a stated aim, and how many items show a name.
 
 `fit_calibration` turns scores into probabilities with one sigmoid per name, fitted on held-out items. A name with few
-positives says little about its own sigmoid, so each sigmoid is drawn towards the one that all names share: that is the
-guard. `best_cut` draws the line by expected F1 or by a precision that must hold, `estimate_count` says how many items
-show the name, with an interval, and `calibration_error` measures how far probabilities are from what happened.
+positives determines its own sigmoid poorly, so each sigmoid is drawn towards the one that all names share (the
+prior). `best_cut` chooses a cut-off by expected F1 or by a required precision, `estimate_count` says how many items
+show the name, with an interval, and `calibration_error` measures how far probabilities are from frequencies.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mediarank.types import ConfigError, DataError, Doubles
 
 Flags = npt.NDArray[np.bool_]
 SLOPE_SPREAD: Final = 0.35
-"""How much slopes differ between names, relative to the shared slope: the standard deviation of the guard."""
+"""How much slopes differ between names, relative to the shared slope: the prior's standard deviation."""
 OFFSET_SPREAD: Final = 0.7
 """The same for offsets, in log-odds."""
 DRAWS: Final = 400
-"""Sigmoids drawn for an interval."""
+"""Sigmoids drawn per interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Calibration:
         return np.asarray(expit(z * self.slope[places] + self.offset[places]))
 
     def draws(self, name: str, scores: npt.ArrayLike, rng: np.random.Generator, count: int = DRAWS) -> Doubles:
-        """(draws, items) probabilities by sigmoids that the held-out items would also allow."""
+        """(draws, items) probabilities by sigmoids drawn from the posterior of the held-out items."""
         (k,) = self._places([name])
         z = (np.asarray(scores, np.float64) - self.centre[k]) / self.scale[k]
         drawn = rng.multivariate_normal([self.slope[k], self.offset[k]], self.covariance[k], size=count)
@@ -66,7 +66,7 @@ class Calibration:
             return np.arange(len(self.names))
         unknown = [name for name in names if name not in self.names]
         if unknown:
-            raise DataError(f"There is no calibration of {unknown[0]!r}; run `dvc repro` to make it.")
+            raise DataError(f"{unknown[0]!r} has no calibration. Run `dvc repro` to make it.")
         return np.array([self.names.index(name) for name in names], dtype=np.intp)
 
     def to_arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -95,7 +95,7 @@ def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike, names: Sequenc
     centre, scale = s.mean(axis=0), s.std(axis=0)
     scale = np.where(scale > 1e-12, scale, 1.0)
     z = (s - centre) / scale
-    # Half a positive and half a negative more, so that a name without positives has a finite prevalence.
+    # Add half a positive and half a negative, so that a name without positives has a finite prevalence.
     prevalence = logit((y.sum(axis=0) + 0.5) / (len(y) + 1))
     shared, shift = _shared(z, y, prevalence)
     prior = np.column_stack([np.full(len(names), shared), prevalence + shift])
@@ -110,7 +110,7 @@ def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike, names: Sequenc
 
 
 def _shared(z: Doubles, y: Flags, prevalence: Doubles) -> tuple[float, float]:
-    """The slope and the shift of the offset that all names have in common: one logistic regression over all pairs."""
+    """The slope and the shift of the offset that all names share: one logistic regression over all pairs."""
     flat, goal, base = z.ravel(), y.ravel(), np.broadcast_to(prevalence, z.shape).ravel()
     if not goal.any():
         return 1.0, 0.0
@@ -125,7 +125,7 @@ def _penalised(z: Doubles, y: Flags, prior: Doubles, spread: Doubles) -> tuple[D
 def _newton(
     z: Doubles, y: Flags, start: Doubles, prior: Doubles, spread: Doubles, base: Doubles
 ) -> tuple[Doubles, Doubles]:
-    """Slope and offset of the highest posterior, and their covariance there (Laplace)."""
+    """Slope and offset with the highest posterior, and their covariance there (Laplace)."""
     design = np.column_stack([z, np.ones(len(z))])
     precision = np.diag(1 / spread**2)
 
@@ -152,11 +152,11 @@ def _newton(
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the line is drawn through a ranking.
+    """Where a ranking is cut.
 
-    threshold : the least probability above the line
+    threshold : the lowest probability above the cut
     count : items above it
-    precision, recall : as expected by the probabilities
+    precision, recall : expected values, by the probabilities
     """
 
     threshold: float
@@ -166,7 +166,7 @@ class Cut:
 
 
 def best_cut(probabilities: npt.ArrayLike, precision: float | None = None) -> Cut:
-    """The line with the highest expected F1, or the lowest one at which the expected precision still holds.
+    """The cut with the highest expected F1, or the lowest one that keeps the expected precision.
 
     >>> best_cut([0.9, 0.8, 0.1, 0.05]).count
     2
@@ -208,7 +208,7 @@ def estimate_count(
 ) -> Count:
     """How many of the scored items show the name, plus `known` that are labelled with it.
 
-    The interval covers both what the sigmoid leaves open and the luck of single items.
+    The interval covers the uncertainty of the sigmoid and of single items.
     """
     s = np.asarray(scores, np.float64)
     if not len(s):

@@ -1,8 +1,8 @@
-"""The report's look at the collection itself, which needs no label.
+"""The report's overview of the collection, which needs no labels.
 
 A contact sheet by time or by folder, pictures that look the same, clusters with what distinguishes them, and pictures
-unlike all others. Clusters and outliers go by a small descriptor of colours and their places (`appearance`); of a
-large collection a sample is taken, so that nothing grows with the square of it.
+unlike all others. Clusters and outliers use a small descriptor of colours and their places (`appearance`). Large
+collections are sampled, so that no cost grows with the square of their size.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ GROUPS: Final = 12
 SAMPLE: Final = 2000
 NEIGHBOURS: Final = 5
 DISTINCT: Final = 0.25
-"""A fact distinguishes a cluster if it holds for this much more of it than of the others."""
+"""A fact distinguishes a cluster if its share in the cluster exceeds that in the others by this much."""
 HUES: Final = (
     (20, "pink"), (55, "red"), (80, "orange"), (115, "yellow"), (170, "green"), (225, "cyan"), (312, "blue"),
     (340, "purple"), (360, "pink"),
 )  # fmt: skip
-"""Colours by their angle in Lab's colour plane, each up to so many degrees; red is at 40, blue at 306."""
+"""Colours by their angle in Lab's colour plane, each up to this many degrees; red is at 40, blue at 306."""
 
 Thumbnail = Callable[[str], bytes | None]
 
 
 def sampled(items: Sequence[str], most: int = SAMPLE) -> list[str]:
-    """The items, or evenly many of them."""
+    """All items, or `most` of them at even steps."""
     count = min(len(items), most)
     return [items[k * len(items) // count] for k in range(count)]
 
@@ -77,7 +77,7 @@ def overview_section(
 
 
 def clusters(vectors: Doubles, facts: Sequence[set[str]]) -> list[tuple[str, list[int]]]:
-    """(name, rows nearest to the centre first) of each cluster, largest first."""
+    """(name, rows, those nearest to the centre first) of each cluster, largest first."""
     from scipy.cluster.vq import kmeans2
 
     count = int(np.clip(round(np.sqrt(len(vectors) / 2)), 2, 8))
@@ -105,7 +105,7 @@ def distinguishing(facts: Sequence[set[str]], members: npt.NDArray[np.intp]) -> 
 
 
 def outliers(vectors: Doubles) -> list[int]:
-    """Rows by their mean distance to their nearest neighbours, the loneliest first."""
+    """Rows by their mean distance to their nearest neighbours, the most distant first."""
     squares = (vectors**2).sum(axis=1)
     distance = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * vectors @ vectors.T, 0.0))
     np.fill_diagonal(distance, np.inf)
@@ -151,7 +151,7 @@ def _colours(look: Doubles) -> list[str]:
 
 
 def _sheet(items: pd.DataFrame, thumbnail: Thumbnail, per_row: int) -> Block:
-    """Evenly many pictures of each month, or of each folder where few files have a date."""
+    """Pictures at even steps from each month, or from each folder where few files have a date."""
     pictured = items[items["kind"] != "sound"]
     if pictured.empty:
         return Text(["There are no pictures."], "Contact sheet")

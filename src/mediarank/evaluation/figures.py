@@ -1,8 +1,8 @@
 """Figures as SVG text: lines, bars with confidence intervals, and heat tables.
 
-Drawn with matplotlib's objects alone, without pyplot's state, and the same bytes for the same values: ids are hashed
-with a fixed salt and nothing is dated. Text stays text. Colours of `THEME` become CSS variables with the colour as
-fallback, so a figure follows the page between light and dark and still stands alone.
+Drawn with matplotlib's objects only, without pyplot's state. The same values give the same bytes: ids are hashed with
+a fixed salt and no date is written. Text stays text. Colours of `THEME` become CSS variables with the colour as
+fallback, so a figure follows the page between light and dark and can also be shown alone.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import pandas as pd
 from mediarank.evaluation.html import printable
 from mediarank.types import DataError, Doubles
 
-if TYPE_CHECKING:  # half a second, which those who only measure need not wait
+if TYPE_CHECKING:  # takes half a second, which measuring alone need not pay
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SERIES: Final = ("#2563c9", "#d4591c", "#12866a", "#a8328a", "#a87d0a", "#5b6878", "#0f8aa3", "#7748c4")
-"""Colours of the methods, in their order; told apart by readers who don't see red or green as well."""
+"""Colours of the methods, in their order; readers who are red-green blind can distinguish them too."""
 
 INK, FAINT, GRID, PAPER = "#1f2530", "#687182", "#e2e4e9", "#fffefc"
 THEME: Final = {
@@ -39,16 +39,16 @@ THEME: Final = {
 DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)))
 WIDTH: Final = 5.7
 FULL_WIDTH: Final = 12.2
-"""Inches of a figure that stands beside another and of one across the page: text comes out in one size."""
+"""Width in inches of a half-page and of a full-page figure, so that text has one size."""
 LABEL_LENGTH: Final = 26
 MOST_TICKS: Final = 10
-"""Of more values along a logarithmic axis, only round ones are named."""
+"""If a logarithmic axis has more values than this, only round ones are labelled."""
 
 SETTINGS: Final[Any] = {  # matplotlib types the keys as one long literal
     "svg.hashsalt": "mediarank",
     "svg.fonttype": "none",
     "text.parse_math": False,  # a label may hold a dollar sign
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so text is measured alike everywhere
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so text has the same size everywhere
     "font.size": 10,
     "text.color": INK,
     "axes.edgecolor": GRID,
@@ -78,7 +78,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Bar:
-    """A value with the interval it is known to."""
+    """A value with its confidence interval."""
 
     label: str
     value: float
@@ -200,7 +200,7 @@ def heat_figure(values: pd.DataFrame, *, full: bool = False) -> str:
 
 @contextmanager
 def _drawing(height: float, full: bool) -> Iterator[Figure]:
-    """An empty figure, and our settings while it is being drawn."""
+    """An empty figure; our settings hold while it is drawn."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
@@ -251,7 +251,7 @@ def _svg(figure: Figure) -> str:
     buffer = io.StringIO()
     figure.patch.set_visible(False)
     with warnings.catch_warnings():
-        # The browser's fonts draw what matplotlib's own lacks.
+        # The browser's fonts draw glyphs that matplotlib's font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     return re.sub(

@@ -1,7 +1,7 @@
 """Markup that is safe by construction, and what may be put inside a page: text, pictures, SVG figures.
 
-`element` builds a tag; plain strings among its children are escaped, `Markup` is not, and only this module and
-templates of the report make `Markup`. Labels and file names come from data, so they never get there unescaped.
+`element` builds a tag; plain strings among its children are escaped, `Markup` is not, and only this module and the
+report's templates make `Markup`. So labels and file names, which come from data, are always escaped.
 `data_uri` and `inline_svg` check what they embed: the page must load nothing and run nothing.
 """
 
@@ -18,7 +18,7 @@ from mediarank.types import DataError
 UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
-"""Control characters, direction overrides (which make a name read as another) and halves of characters."""
+"""Control characters, direction overrides (which make a name read as another) and lone surrogates."""
 
 VOID_TAGS: Final = frozenset({"br", "img", "meta"})
 PICTURES: Final = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
@@ -34,7 +34,7 @@ class Markup(str):
 
 
 def printable(value: object) -> str:
-    """The value as text, with whatever no font should be asked to draw replaced."""
+    """The value as text, with unprintable characters replaced."""
     return UNPRINTABLE.sub("\ufffd", str(value))
 
 
@@ -62,7 +62,7 @@ def join(*children: str) -> Markup:
 
 
 def data_uri(picture: bytes) -> str:
-    """A small JPEG or PNG as an address that holds the picture itself."""
+    """A small JPEG or PNG as a `data:` address that contains the picture."""
     for signature, kind in PICTURES.items():
         if picture.startswith(signature):
             return f"data:{kind};base64,{base64.b64encode(picture).decode('ascii')}"

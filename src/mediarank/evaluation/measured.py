@@ -1,4 +1,4 @@
-"""What the evaluation of a system consists of, and how it is made for systems whose answers are rankings."""
+"""The results of evaluating a system, and how they are made for systems that rank."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from mediarank.types import FeatureMatrix, Judgments
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """resamples : of the bootstrap over queries; confidence : of its intervals"""
+    """Settings of the evaluation.
+
+    resamples : of the bootstrap over queries
+    confidence : of its intervals
+    """
 
     resamples: Annotated[int, Field(ge=1)] = 2000
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
@@ -29,8 +33,8 @@ class Measured:
 
     metrics : method -> metric -> value
     summary : method, metric, mean, low, high, queries, skipped
-    per_query : one row a method and query
-    curves : one row a point of a curve
+    per_query : one row per method and query
+    curves : one row per point of a curve
     """
 
     metrics: Mapping[str, Mapping[str, float]]
@@ -45,7 +49,7 @@ NOTHING: Final = Measured(
     pd.DataFrame(columns=["method", "query"]),
     pd.DataFrame(columns=["method"]),
 )
-"""The evaluation of a system that had nothing to do."""
+"""The evaluation of a system that was skipped."""
 
 
 def measure_rankings(scores: Mapping[str, FeatureMatrix], judgments: Judgments, config: EvaluationConfig) -> Measured:

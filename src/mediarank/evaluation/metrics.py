@@ -1,7 +1,7 @@
-"""What a ranking is worth: functions `(y_true, y_score, *, k=None) -> float` of one query, never of a model.
+"""Ranking metrics: functions `(y_true, y_score, *, k=None) -> float` of one query, never of a model.
 
 First the public functions, then `measure`, which gives the same metrics for every query of a `Ranks` at once, and
-last the formulas, one a metric, over the ranks of the relevant items. Both entrances use the same formula. Two rules
+last the formulas, one per metric, over the ranks of the relevant items. Both use the same formula. Two rules
 hold for all: items come in the order of their ids, which breaks ties (see `ranks`), and a query without relevant
 items has no value: it is NaN, and `mean_over_queries` leaves it out and counts it.
 """

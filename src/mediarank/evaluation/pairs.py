@@ -1,7 +1,7 @@
-"""How often the stronger of two comes first: the measure of relative attributes.
+"""How often the stronger of two items gets the higher score: the measure of relative attributes.
 
-`pair_accuracy` takes strengths and means every pair whose strengths differ, counted in O(n log n) without listing
-one; `listed_pair_accuracy` takes the pairs themselves. Items of equal strength form no pair; equal scores are a
+`pair_accuracy` takes strengths and counts all pairs whose strengths differ, in O(n log n) without listing them;
+`listed_pair_accuracy` takes the pairs themselves. Items of equal strength form no pair; equal scores are a
 guess and count as half right, so that a constant scorer is at chance.
 """
 
@@ -23,7 +23,7 @@ def pair_accuracy(strengths: npt.ArrayLike, scores: npt.ArrayLike) -> float:
     strength, score = _numbers(strengths, "strengths"), _numbers(scores, "scores")
     if strength.shape != score.shape:
         raise DataError(
-            f"{strength.size} strengths can't be paired with {score.size} scores; give one of each an item."
+            f"{strength.size} strengths can't be paired with {score.size} scores; give one of each per item."
         )
     levels, level = np.unique(strength, return_inverse=True)
     sizes = np.bincount(level, minlength=len(levels))
@@ -43,7 +43,9 @@ def listed_pair_accuracy(scores: npt.ArrayLike, stronger: npt.ArrayLike, weaker:
     score = _numbers(scores, "scores")
     first, second = np.asarray(stronger, dtype=np.intp), np.asarray(weaker, dtype=np.intp)
     if first.shape != second.shape or first.ndim != 1:
-        raise DataError(f"{first.size} stronger and {second.size} weaker items don't make pairs; give as many of each.")
+        raise DataError(
+            f"{first.size} stronger and {second.size} weaker items don't make pairs; give as many stronger as weaker."
+        )
     if first.size == 0:
         return float("nan")
     if min(first.min(), second.min()) < 0 or max(first.max(), second.max()) >= len(score):
@@ -77,7 +79,7 @@ def _count_twice_right(level: npt.NDArray[np.int64], score: npt.NDArray[np.float
             while node > 0:
                 twice += 2 * below[node]
                 node -= node & -node
-        first = start  # the equals before `first` are of a lower level than the one looked at
+        first = start  # the equal scores before `first` have a lower level than the current one
         for item in range(start + 1, stop):
             if level[item] != level[item - 1]:
                 first = item

@@ -1,6 +1,6 @@
 """A system's scores against its judgments, as tables: what the evaluation stage writes.
 
-`rank_methods` ranks every method once; from it come `per_query` (one row a method and query), `summarise` (means with
+`rank_methods` ranks every method once; from it come `per_query` (one row per method and query), `summarise` (means with
 confidence intervals) and `flat_metrics` (the same for DVC and MLflow), `compare` (is the best really better?) and two
 kinds of curve. Methods are score matrices: rows are queries, columns are items, higher is better.
 """
@@ -31,7 +31,7 @@ def rank_methods(scores: Mapping[str, FeatureMatrix], judgments: Judgments) -> d
 
 
 def per_query(ranked: Mapping[str, Ranks], metrics: Sequence[str] = DEFAULT_METRICS) -> pd.DataFrame:
-    """One row a method and query: method, query, relevant (how many items are), then a column a metric."""
+    """One row per method and query: method, query, relevant (how many items), then one column per metric."""
     tables = [
         pd.DataFrame(
             {

@@ -1,7 +1,7 @@
-"""The report's section of a system whose answers are rankings: retrieval, concepts, events.
+"""The report's section about a system that ranks: retrieval, concepts, events.
 
 `ranking_section` puts together the methods with their intervals, the curves, the means by class, and the queries where
-the best method does best, middling and worst; each block is a function of its own, for systems that want to choose.
+the best method does best, middling and worst; one function makes each block, so that systems can choose.
 Pictures come from a callable, so nothing is read here.
 """
 
@@ -23,7 +23,7 @@ from mediarank.evaluation.significance import Interval
 from mediarank.types import DataError, FeatureMatrix, Judgments
 
 Thumbnail = Callable[[str], bytes | None]
-"""Item id -> a small JPEG (160 px are enough), or None if there is no picture of it."""
+"""Item id -> a small JPEG (160 px are enough), or None if the item has no picture."""
 
 METRIC_NAMES: Final = {
     "ap": ("mAP", "mean average precision: the precision at each relevant item, averaged"),
@@ -35,7 +35,7 @@ METRIC_NAMES: Final = {
     "rr": ("MRR", "mean of one over the rank of the first relevant item"),
 }
 MOST_GROUPS: Final = 20
-"""Of more groups, only the highest and the lowest are shown."""
+"""If there are more groups, only the highest and the lowest are shown."""
 
 
 def ranking_section(
@@ -84,7 +84,7 @@ def metric_title(metric: str) -> str:
 
 
 def best_method(summary: pd.DataFrame, metric: str = "ap") -> str:
-    """The method with the highest mean; the first of several."""
+    """The method with the highest mean; if several have it, the first."""
     rows = summary[summary["metric"] == metric]
     if not rows["mean"].notna().any():
         raise DataError(f"No method has a value of {metric!r}; at least one query must have something relevant.")
@@ -127,7 +127,7 @@ def precision_recall_figure(curves: pd.DataFrame, highlight: str | None = None) 
         for method, curve in curves.groupby("method", sort=False)
     ]
     svg = line_figure(lines, "recall", "precision", highlight=highlight)
-    alt = f"Precision against recall, one line a method: {', '.join(line.label for line in lines)}."
+    alt = f"Precision against recall, one line per method: {', '.join(line.label for line in lines)}."
     return Figure("Precision and recall", svg, alt, "Interpolated precision, mean over queries.")
 
 
@@ -139,7 +139,7 @@ def depth_figure(curves: pd.DataFrame, metric: str = "ndcg", highlight: str | No
     ]
     name = metric_title(metric)
     svg = line_figure(lines, "first k ranks", f"{name}@k", log_x=True, highlight=highlight)
-    alt = f"{name} of the first k ranks, one line a method: {', '.join(line.label for line in lines)}."
+    alt = f"{name} of the first k ranks, one line per method: {', '.join(line.label for line in lines)}."
     return Figure(f"{name} by depth", svg, alt, "Mean over queries.")
 
 

@@ -1,4 +1,4 @@
-"""Who stands where: the one place that orders items and breaks ties.
+"""Ranks of items: the one place that orders items and breaks ties.
 
 Every ranking metric is a function of the ranks of the relevant items. `ranking` orders one list; `Ranks` holds what
 the metrics need, of one query (`Ranks.of_query`) or of many (`rank_relevant`, from a score matrix and judgments
@@ -33,7 +33,7 @@ def ranking(ids: npt.ArrayLike, scores: npt.ArrayLike) -> npt.NDArray[np.intp]:
     """
     names, numbers = np.asarray(ids), _vector(scores, "scores")
     if names.shape != numbers.shape:
-        raise DataError(f"{names.size} ids can't name {numbers.size} scores; give one score an id.")
+        raise DataError(f"{names.size} ids can't name {numbers.size} scores; give one score per id.")
     return np.lexsort((names, -numbers))
 
 
@@ -78,7 +78,7 @@ class Ranks:
         return self.grades[np.lexsort((-self.grades, self.query))]
 
     def sums(self, values: npt.NDArray[Any]) -> Doubles:
-        """Sum of `values` (one a rank) over each query; 0 where nothing is relevant."""
+        """Sum of `values` (one per rank) over each query; 0 where nothing is relevant."""
         return np.bincount(self.query, weights=values.astype(np.float64), minlength=len(self)).astype(np.float64)
 
     @classmethod
@@ -86,7 +86,7 @@ class Ranks:
         """One query. Items must come in the order of their ids: between equal scores the earlier one is first."""
         grades, scores = _vector(y_true, "y_true"), _vector(y_score, "y_score")
         if grades.shape != scores.shape:
-            raise DataError(f"y_true has {grades.size} items and y_score {scores.size}; give one score an item.")
+            raise DataError(f"y_true has {grades.size} items and y_score {scores.size}; give one score per item.")
         if not (np.isfinite(grades) & (grades >= 0)).all():
             raise DataError("y_true must hold finite grades from 0 up (0 or 1 where relevance has no grades).")
         ranked = grades[ranking(np.arange(len(scores)), scores)]
@@ -98,7 +98,7 @@ class Ranks:
 class Relevance:
     """Judgments compiled for many score matrices: ids become positions in the sorted list of candidates.
 
-    An item that is its own query is neither ranked nor relevant: finding oneself is no merit.
+    An item that is its own query is neither ranked nor relevant: a query that finds itself proves nothing.
     """
 
     queries: tuple[str, ...]
@@ -219,7 +219,7 @@ def _find_relevant(
     """
     for query in range(keys.shape[0]):
         start, stop = offsets[query], offsets[query + 1]
-        for place in range(start, stop):  # to assign slices takes numba seconds to compile
+        for place in range(start, stop):  # numba takes seconds to compile the assignment of slices
             grade_at[items[place]] = item_grades[place]
         found, rank = start, 0
         while found < stop:

@@ -1,7 +1,7 @@
 """The report: one HTML page that needs no network, no script and no other file.
 
-`Report` says what is on it, `render` writes it. The same report gives the same bytes: nothing is dated or counted
-from outside. A content security policy forbids the page to load or run anything, whatever a label may try.
+`Report` says what is on it, `render` writes it. The same report gives the same bytes: no date and no counter enters.
+A content security policy forbids the page to load or run anything, whatever a label may contain.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mediarank.evaluation.page_style import STYLE
 
 POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 PICTURE_BUDGET: Final = 6_000_000
-"""Bytes of thumbnails on a page: some hundreds of them."""
+"""Bytes of thumbnails on a page: a few hundred of them."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A number worth seeing first."""
+    """A number shown at the top."""
 
     label: str
     value: str
@@ -42,7 +42,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """title and lead : what this is about, in a line and in a sentence or two
+    """The whole page.
+
+    title, lead : the subject, in a line and in a sentence or two
     facts : shown as large numbers at the top
     sections : in the order of the page
     versions : what the page was made from: data version, parameters, code …
@@ -137,7 +139,7 @@ def _footer(report: Report, page: Page) -> Markup:
 
 
 def _anchors(titles: Sequence[str]) -> list[str]:
-    """Addresses within the page, from the titles where these have letters, each used once."""
+    """Anchors within the page, made from the titles where these have letters, each used once."""
     anchors: list[str] = []
     for number, title in enumerate(titles, start=1):
         anchor = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "section"

@@ -13,14 +13,14 @@ from mediarank.evaluation.report import Fact, Section
 from mediarank.types import KINDS, ROLES, Manifest, require_columns
 
 OPEN_ROWS: Final = 12
-"""A longer table is folded."""
+"""A table with more rows than this is folded."""
 
 NO_CLASS: Final = "(none)"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One expectation of a data check and what came of it."""
+    """One expectation of a data check and its result."""
 
     stage: str
     expectation: str
@@ -29,7 +29,7 @@ class Check:
 
 
 def collection_facts(manifest: Manifest, classes: Mapping[str, str], quarantine: pd.DataFrame) -> list[Fact]:
-    """The numbers at the top of the page: items by kind, classes, what was refused, here or when it was decoded."""
+    """The numbers at the top of the page: items by kind, classes, and files refused when listed or decoded."""
     refused = set(quarantine.loc[quarantine["what"] == "file", "item_id"])
     kinds = manifest.table.loc[~manifest.table["item_id"].isin(refused), "kind"].value_counts()
     facts = [Fact(f"{kind}s", f"{int(kinds[kind]):,}") for kind in KINDS if kind in kinds]
@@ -59,7 +59,7 @@ def collection_section(
             for row in quarantine[["item_id", "reason", "what", "source"]].itertuples(index=False)
         ]
         columns = [Column("item"), Column("reason"), Column("what"), Column("source")]
-        note = "What could not be used, and why. The run goes on without it."
+        note = "These could not be used, for the reason given. The run goes on without them."
         blocks.append(Table("Quarantine", columns, refused, note, folded=len(refused) > OPEN_ROWS))
     else:
         blocks.append(Text(["Every file could be decoded, and every label found its item."], "Quarantine"))
@@ -86,7 +86,7 @@ def checks_section(checks: Sequence[Check]) -> Section:
 
 
 def _items_by(items: pd.DataFrame, groups: Mapping[str, str], word: str, order: Sequence[str]) -> Table:
-    """Numbers of items, a row a group and a column a kind."""
+    """Numbers of items, one row per group and one column per kind."""
     group_of = items["item_id"].map(groups).fillna(NO_CLASS)
     counts = items.groupby([group_of, "kind"]).size().to_dict()
     kinds = [kind for kind in KINDS if kind in set(items["kind"])]

@@ -15,15 +15,15 @@ import numpy.typing as npt
 from mediarank.types import DataError
 
 BLOCK_CELLS: Final = 1 << 21
-"""Drawn numbers held in memory at a time."""
+"""Random numbers held in memory at a time."""
 
 ROUNDING: Final = 1e-9
-"""Means closer than this share of the largest difference are one mean, summed in another order."""
+"""Means that differ by less than this share of the largest difference count as equal: rounding."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, the bounds that the true mean lies between with the asked confidence, and the queries behind it."""
+    """A mean, the bounds of its confidence interval, and the number of queries behind it."""
 
     mean: float
     low: float

@@ -1,4 +1,4 @@
-"""Who may come in: the checks that every request passes before a page sees it.
+"""Access checks that every request passes before a page sees it.
 
 On loopback only the address that was opened counts as Host and Origin, so that no other web page can read or change
 anything, whatever name it gives this machine. On any other address a token is asked for, which the start prints. State

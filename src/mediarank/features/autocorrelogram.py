@@ -23,7 +23,8 @@ Distance = Annotated[int, Field(ge=1, le=63)]
 
 @dataclass(frozen=True)
 class Autocorrelogram(ImageExtractor):
-    """
+    """The colour autocorrelogram.
+
     space, bins : how colours are quantised; 256 colours at most
     distances : of the rings, in pixels
     """
@@ -76,7 +77,7 @@ def _count_pairs(colours: Any, distances: Any, matches: Any, same: Any, pairs: A
         d = distances[k]
         for y in range(height):
             row = colours[y]
-            # each pair is counted once, from its upper (or left) end, and counts for both: half the ring is enough
+            # each pair is counted once, from its upper (or left) end, for both pixels: half the ring is enough
             matches[:] = 0
             _add_matches(row, row, d, matches)
             for dy in range(1, min(d, height - 1 - y) + 1):
@@ -94,7 +95,7 @@ def _count_pairs(colours: Any, distances: Any, matches: Any, same: Any, pairs: A
 
 @njit(cache=True)
 def _add_matches(row: Any, other: Any, dx: int, matches: Any) -> None:
-    """Count at x where the rows agree, the other one shifted by dx; the compiler vectorises slices that start at 0."""
+    """Count at x where the rows agree, the other shifted by dx; the compiler vectorises slices that start at 0."""
     start, stop = max(0, -dx), min(len(row), len(row) - dx)
     if start >= stop:
         return

@@ -24,7 +24,7 @@ _BLOCK = 4096
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords(Extractor):
-    """A local family with its codebook: an extractor like any other."""
+    """A local family with its codebook; it can be used like any other extractor."""
 
     local: LocalExtractor
     codebook: Codebook

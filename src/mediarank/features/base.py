@@ -35,7 +35,7 @@ Positive = Annotated[float, Field(gt=0)]
 
 @dataclass(frozen=True)
 class Family(ABC):
-    """A modality, a version and an identity: what every family has.
+    """The base of all families: a modality, a version and an identity.
 
     `version` is part of the cache's key: raise it whenever a change alters results.
     """
@@ -66,10 +66,10 @@ class Extractor(Family):
 
     @abstractmethod
     def extract(self, medium: Any) -> Floats:
-        """(len(names()),) float32, finite, whatever the medium shows."""
+        """(len(names()),) float32, finite, for every medium."""
 
     def basis(self) -> Extractor | None:
-        """Another extractor whose vector is all that this one needs, if there is one; the cache keeps its vectors."""
+        """Another extractor from whose vector this one can be computed, or None; the cache keeps its vectors."""
         return None
 
     def from_basis(self, vector: Floats) -> Floats:
@@ -77,7 +77,7 @@ class Extractor(Family):
         return vector
 
     def kept_in(self, folder: Path) -> Extractor:
-        """The same extractor. One that takes long to open may keep what it needs in this folder of the cache."""
+        """The same extractor; one that takes long to open may keep what it needs in this folder of the cache."""
         return self
 
 
@@ -117,7 +117,7 @@ class ImageExtractor(Extractor):
 
 @dataclass(frozen=True)
 class Descriptors:
-    """Many small vectors and where they sit.
+    """Many small vectors and their places.
 
     values : (n, d) float32
     places : (n, 2) float32, (down, across) in [0, 1); a sound's are (time, 0)
@@ -158,7 +158,7 @@ class LocalExtractor(Family):
 
     @abstractmethod
     def describe(self, medium: Any) -> Descriptors:
-        """The medium's descriptors; there may be none."""
+        """The medium's descriptors; possibly zero of them."""
 
     def names(self) -> tuple[str, ...]:
         return tuple(region.prefix + f"word{w}" for region in REGIONS[self.granularity] for w in range(self.words))
@@ -167,7 +167,7 @@ class LocalExtractor(Family):
         return self.pool
 
     def description_identity(self) -> str:
-        """Like `identity`, but of what `describe` returns: how words are made and counted does not matter."""
+        """Like `identity`, but of what `describe` returns, whatever the words and how they are counted."""
         shared = {field.name for field in fields(LocalExtractor)}
         own = {k: v for k, v in asdict(self).items() if k not in shared}
         return fingerprint(type(self).__name__, self.version, own)
@@ -189,6 +189,6 @@ def fingerprint(*parts: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _libraries() -> tuple[str, ...]:
-    """Versions count because a new release may change a last digit, and a cached vector must equal a fresh one."""
+    """The libraries' versions: a new release may change a last digit, and a cached vector must equal a fresh one."""
     packages = ("librosa", "numba", "numpy", "opencv-contrib-python-headless", "scikit-learn", "scipy")
     return tuple(f"{package}={version(package)}" for package in packages)

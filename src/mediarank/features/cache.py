@@ -1,12 +1,12 @@
 """The feature cache: a vector that was computed once is not computed again.
 
-Content-addressed: a key is the hash of a medium's bytes and of all that decides the result (`Family.identity`), so
-an entry is never out of date, only unused. Kept in one SQLite file in WAL mode: several processes may write at once,
-a killed one leaves no half-written entry, and each entry carries a checksum of its key and vector; one that does not
-match is dropped and computed again. The least recently used entries go when the limit is passed.
+Content-addressed: a key is the hash of a medium's bytes and of everything that decides the result (`Family.identity`),
+so an entry is never out of date, only unused. Stored in one SQLite file in WAL mode: several processes may write at
+once, and a killed one leaves no half-written entry. Each entry has a checksum of its key and vector; an entry that does
+not match is dropped and computed again. The least recently used entries are removed when the limit is exceeded.
 
-Nothing depends on the cache: on a disk that is full or can't be written to, a warning says so once, what can be read
-is read, and the rest is computed.
+Nothing depends on the cache: on a disk that is full or read-only, one warning is printed, existing entries are read,
+and the rest is computed.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Result = TypeVar("Result")
 _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
-"""Seconds between two updates of an entry's last use: a run that only reads should hardly write."""
+"""Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
 _ROOM = 0.9
-"""Eviction goes down to this share of the limit, so that not every new entry triggers it again."""
+"""Eviction continues to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS entry (
     id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, family TEXT NOT NULL, used REAL NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS entry (
 );
 CREATE TABLE IF NOT EXISTS payload (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS by_use ON entry (used, length);
-"""  # payloads have their own table, so that updating a last use does not rewrite them
+"""  # a separate table for payloads, so that updating a last use does not rewrite them
 
 
 def cache_key(identity: str, sha256: str) -> str:
@@ -53,7 +53,8 @@ def cache_key(identity: str, sha256: str) -> str:
 
 @dataclass(frozen=True)
 class FeatureCache:
-    """
+    """A cache of vectors.
+
     folder : of the database; created when first needed
     limit : bytes of vectors to keep at most
     """
@@ -66,7 +67,7 @@ class FeatureCache:
         return self.folder / "features.sqlite"
 
     def get(self, keys: Iterable[str]) -> dict[str, Floats]:
-        """Flat float32 arrays of those keys that are there and undamaged."""
+        """Flat float32 arrays of the keys that have an undamaged entry."""
         wanted = list(dict.fromkeys(keys))
         return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
 
@@ -113,7 +114,7 @@ class FeatureCache:
                     self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             return otherwise
         try:
-            # What is there may still be read; with `immutable` SQLite makes no files of its own beside it.
+            # Existing entries can still be read; with `immutable` SQLite creates no files beside the database.
             with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)) as db:
                 return work(db)
         except (sqlite3.DatabaseError, OSError):
@@ -122,7 +123,7 @@ class FeatureCache:
 
 @lru_cache(maxsize=16)
 def _warn(path: Path, reason: str) -> None:
-    """Once for each reason."""
+    """Warn once per reason."""
     print(
         f"warning: the feature cache {path} can't be written to ({reason}); vectors are computed without it. Free disk "
         "space, or make the folder writable.",
@@ -185,7 +186,7 @@ def _put(db: sqlite3.Connection, family: str, arrays: Mapping[str, Floats], limi
 
 
 def _checksum(key: str, data: bytes) -> int:
-    """Of key and vector together: a damaged index must not hand out a sound vector under another key."""
+    """Checksum of key and vector together, so that a damaged index can't return a vector under another key."""
     return zlib.crc32(data, zlib.crc32(bytes.fromhex(key)))
 
 

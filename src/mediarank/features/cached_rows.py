@@ -1,4 +1,4 @@
-"""Results in order, from the cache where it has them, else computed on all cores."""
+"""Results in order: from the cache if it has them, otherwise computed on all cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mediarank.types import Floats
 Job = TypeVar("Job")
 
 _BLOCK = 1024
-"""Results between two writes to the cache: a killed run loses no more than these."""
+"""Results between two writes to the cache: a killed run loses at most these."""
 
 
 def remembered(
@@ -23,7 +23,7 @@ def remembered(
 
     what : shown by the progress bar and the statistics of the cache
     keys : one per job, from `cache_key`
-    Consume it to the end: new results reach the cache block by block on the way.
+    Consume it to the end: new results are written to the cache block by block.
     """
     known = cache.known(keys) if cache else set()
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
@@ -40,7 +40,7 @@ def remembered(
             elif key in found:
                 result = found[key]
             else:
-                # an entry that was known but is gone was damaged, or another process has evicted it meanwhile
+                # an entry that was known but is missing was damaged, or evicted by another process
                 result = new[key] = (next(fresh) if key in missing else function(job)).ravel()
             if key in repeated:
                 seen[key] = result

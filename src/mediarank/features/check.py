@@ -1,4 +1,4 @@
-"""A battery of checks for feature families, yours included: `check_extractor(MyFamily())`.
+"""A battery of checks for feature families, including your own: `check_extractor(MyFamily())`.
 
 It gives the family ordinary media and difficult ones (one pixel, one colour, one sample, silence), and raises a
 DataError that says what the family did and what it should do. A family of local descriptors is checked

@@ -1,6 +1,6 @@
 """Codebooks: the words of a bag of words are centres of descriptors, found by mini-batch k-means (Sculley 2010).
 
-Fitting is deterministic: the seed decides, and only one thread is used.
+Fitting is deterministic: it depends on the seed only, and uses one thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from mediarank.types import DataError, Floats
 
 @dataclass(frozen=True, eq=False)
 class Codebook:
-    """
+    """The words of a bag of words.
+
     words : (k, d) float32 centres of scaled descriptors
     scale : (d,) float32, by which descriptors are divided first; ones where their dimensions have equal units
     spread : root mean squared distance of the fitting descriptors to their word, the scale of soft assignment
@@ -54,7 +55,7 @@ class Codebook:
 
 def fit_codebook(descriptors: Floats, words: int, seed: int, standardise: bool = False) -> Codebook:
     """(n, d) descriptors -> codebook of `words` centres; `standardise` where dimensions have different units."""
-    from sklearn.cluster import MiniBatchKMeans  # takes most of a second, and only fitting needs it
+    from sklearn.cluster import MiniBatchKMeans  # importing takes most of a second; only fitting needs it
 
     if len(descriptors) < words:
         raise DataError(
@@ -67,7 +68,7 @@ def fit_codebook(descriptors: Floats, words: int, seed: int, standardise: bool =
         scale = np.where(deviation > 1e-6, deviation, np.float32(1))
     scaled = descriptors / scale
     with threadpool_limits(1), warnings.catch_warnings():
-        # equal descriptors leave fewer distinct words than requested; the surplus words stay empty
+        # if descriptors repeat, there are fewer distinct words than requested; the surplus words stay empty
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
         model = MiniBatchKMeans(words, random_state=seed, batch_size=max(1024, 2 * words), n_init=1, max_iter=30)
         distances = model.fit(scaled).transform(scaled).min(axis=1)

@@ -1,7 +1,7 @@
 """Colour histograms: joint (three-dimensional) ones, and one per channel as in JEC (Makadia et al. 2008).
 
 A pixel falls into one of `bins` cells of the colour space, or is shared linearly among the nearest cells (`soft`),
-which keeps a small change of light from moving whole areas to another bin. First the two bases, then LAB, RGB and
+so that a small change of light does not move whole areas to another bin. First the two base classes, then LAB, RGB and
 HSV of each, then the kernels.
 """
 
@@ -21,7 +21,8 @@ from mediarank.types import Floats
 
 @dataclass(frozen=True)
 class JointHistogram(ImageExtractor):
-    """
+    """A joint histogram of three channels.
+
     bins : cells along each channel
     soft : share a pixel among the eight neighbouring cells
     """
@@ -66,7 +67,7 @@ class LabHistogram(JointHistogram):
 
 @dataclass(frozen=True)
 class RgbHistogram(JointHistogram):
-    """Plain RGB: light and colour together."""
+    """Plain RGB: brightness and colour together."""
 
     space: ClassVar[SpaceName] = "rgb"
 
@@ -81,8 +82,9 @@ class HsvHistogram(JointHistogram):
 
 @dataclass(frozen=True)
 class ChannelHistogram(ImageExtractor):
-    """
-    bins : of each channel; JEC has 16
+    """One histogram per channel.
+
+    bins : of each channel; 16 in JEC
     soft : share a pixel between the two nearest bins of each channel
     """
 

@@ -16,7 +16,8 @@ from mediarank.types import Floats
 
 @dataclass(frozen=True)
 class ColourMoments(ImageExtractor):
-    """
+    """Mean, spread and skew of each channel.
+
     space : where the moments are taken; those of HSV's hue ignore that it is circular
     """
 

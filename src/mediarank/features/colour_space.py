@@ -18,10 +18,10 @@ BinTables = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.f
 
 @dataclass(frozen=True)
 class ColourSpace:
-    """How OpenCV gets there from RGB, and what its uint8 channels hold.
+    """How OpenCV converts RGB to it, and what its uint8 channels hold.
 
     channels : one letter each
-    ranges : (low, high) of each channel's values in use, high exclusive: LAB's a and b fill only part of a byte
+    ranges : (low, high) of each channel's values, high exclusive: LAB's a and b use only part of a byte
     circular : whether a channel is an angle, whose last bin neighbours its first
     """
 
@@ -50,8 +50,9 @@ def bin_tables(
 ) -> BinTables:
     """For each channel and byte: its bin, the neighbour that shares it, and the neighbour's share; each (3, 256).
 
-    Hard counting leaves the neighbour no share. Soft counting is linear: a byte in the middle of a bin is the bin's
-    alone, one on the border of two is shared in halves. Bins of a curved channel narrow towards its middle value, 128.
+    Hard counting gives the neighbour no share. Soft counting is linear: a byte in the middle of a bin belongs to the
+    bin alone, one on the border of two bins is shared in halves. Bins of a curved channel narrow towards its middle
+    value, 128.
     """
     low = np.zeros((3, 256), dtype=np.int64)
     high = np.zeros((3, 256), dtype=np.int64)

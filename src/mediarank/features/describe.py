@@ -1,8 +1,8 @@
 """Describe working copies by a feature type: the one way from media to vectors.
 
-The stage `features` uses it for the collection, and every command that looks at a file from outside uses it for that
-file, so both get the same vectors, bit by bit. What the cache lacks is computed on all cores; only the result is ever
-whole in memory.
+The stage `features` uses it for the collection, and every command that uses a file from outside uses it for that file,
+so both get the same vectors, bit by bit. Vectors that the cache lacks are computed on all cores; only the result is
+held in memory as a whole.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def extract_rows(
 ) -> FeatureMatrix:
     """One row per item that has the family's modality, or per frame where the family's pool is `none`.
 
-    Image families see images and the frames of clips, clip families see clips, sound families see what has sound;
-    the others have no row, and tables without the modality give a matrix without rows.
+    Image families see images and the frames of clips, clip families see clips, sound families see items with sound;
+    other items have no row, and tables without the modality give a matrix without rows.
 
     frames, sounds : tables as the frames stage makes them
     folder : the working copies that their paths name

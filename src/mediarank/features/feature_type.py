@@ -23,16 +23,17 @@ from mediarank.types import DataError
 
 @dataclass(frozen=True, eq=False)
 class FeatureType:
-    """
-    family : with its settings
-    codebook : of a family of local descriptors; None for other families, and where there was nothing to fit it on
+    """A family with its settings and what was fitted for it.
+
+    family : the family, with its settings
+    codebook : of a family of local descriptors; None for other families, and if there was nothing to fit it on
     """
 
     family: Extractor | LocalExtractor
     codebook: Codebook | None = None
 
     def extractor(self) -> Extractor:
-        """What turns one medium into one vector."""
+        """The extractor that turns one medium into one vector."""
         if not isinstance(self.family, LocalExtractor):
             return self.family
         if self.codebook is None:
@@ -43,7 +44,7 @@ class FeatureType:
         return BagOfWords(self.family, self.codebook)
 
     def to_stored(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-        """Facts for a JSON file, and arrays for an npz file; there are none where nothing was fitted."""
+        """Facts for a JSON file, and arrays for an npz file; no arrays if nothing was fitted."""
         name = next(name for name, kind in EXTRACTORS.items() if kind is type(self.family))
         settings = TypeAdapter(type(self.family)).dump_python(self.family, mode="json")
         facts: dict[str, Any] = {"feature": {"family": name, **settings}}
@@ -55,7 +56,7 @@ class FeatureType:
 
     @classmethod
     def from_stored(cls, facts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> FeatureType:
-        """Undo `to_stored`. Arrays that are not the ones that were stored with the facts are refused."""
+        """Undo `to_stored`. Arrays other than those stored with the facts are refused."""
         family = _family(facts.get("feature"))
         digest = facts.get("codebook")
         if digest is None:

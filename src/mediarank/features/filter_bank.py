@@ -1,9 +1,9 @@
 """Banks of band-pass filters, applied in the frequency domain: shared by GIST and the Gabor families.
 
-A filter is its transfer function on the FFT grid. Where nearly all of it fits a smaller window, wherever that window
-lies, only the window is kept and inverted: powers of two are the fastest transforms, 64² costs a quarter of 128².
-The response is then sampled more coarsely and its phase turns at another rate, but its magnitude is the same, and
-that is all we measure: means over blocks, with samples that straddle a border shared by their overlap.
+A filter is its transfer function on the FFT grid. If nearly all of it fits into a smaller window anywhere on the grid,
+only the window is kept and inverted: powers of two are the fastest transforms, and 64² costs a quarter of 128². The
+response is then sampled more coarsely and its phase turns at another rate, but its magnitude is the same, and we
+measure nothing else: means over blocks, with samples that straddle a border shared by their overlap.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class FilterBank:
 
     @classmethod
     def of(cls, transfers: npt.NDArray[np.float64], smallest: int) -> FilterBank:
-        """From full (n, side, side) functions in FFT order; windows get no smaller than asked."""
+        """From full (n, side, side) functions in FFT order; no window is smaller than `smallest`."""
         return cls(transfers.shape[1], tuple(_window(transfer, smallest) for transfer in transfers))
 
     def spectrum(self, plane: Floats) -> Floats:
@@ -89,7 +89,7 @@ class FilterBank:
         return means, np.sqrt(np.maximum(squares - np.square(means), np.float32(0)))
 
     def _centred(self, spectrum: Floats, side: int) -> Floats:
-        """Shift the picture so that coarser samples fall on the middle of the area they stand for; flat rows."""
+        """Shift the picture so that coarser samples fall on the middle of their areas; returns flat rows."""
         if side == self.side:
             return spectrum.reshape(side, -1)
         turned = spectrum.view(np.complex64)[:, :, 0] * _turns(self.side, (self.side / side - 1) / 2)
@@ -140,7 +140,7 @@ def _window(transfer: npt.NDArray[np.float64], smallest: int) -> Window:
 
 
 def _densest(energy: npt.NDArray[np.float64], length: int) -> int:
-    """Where the circular run of `length` with the most energy starts."""
+    """The start of the circular run of `length` with the most energy."""
     runs = np.cumsum(np.r_[0.0, energy, energy[: length - 1]])
     return int(np.argmax(runs[length:] - runs[:-length]))
 
@@ -156,7 +156,7 @@ def _filter(spectrum: Any, gains: Any, top: int, left: int, product: Any) -> Non
         _multiply(row[: width - before_wrap], gains[y, before_wrap:], product[y, before_wrap:])
 
 
-# the loops below run over flat arrays from 0 up, because otherwise the compiler uses no vector instructions
+# the loops below run over flat arrays from 0 up, otherwise the compiler uses no vector instructions
 
 
 @njit(cache=True)

@@ -1,6 +1,6 @@
-"""Fit what a feature type needs before it can describe anything: the codebook of a family of local descriptors.
+"""Fit what a feature type needs before it can describe media: the codebook of a family of local descriptors.
 
-Only items of role `base` are looked at, a bounded sample of them. The result is a `FeatureType`, an output of the
+Only a bounded sample of the items of role `base` is used. The result is a `FeatureType`, an output of the
 stage `features`.
 """
 
@@ -34,7 +34,7 @@ def fit(
 
     frames, sounds : the tables of the frames stage
     folder : the working copies that their paths name
-    A collection in which nothing has the family's modality gives a type without a codebook, which describes nothing.
+    If no item has the family's modality, the type has no codebook and describes nothing.
     """
     if not isinstance(family, LocalExtractor):
         return FeatureType(family)
@@ -79,7 +79,7 @@ def _codebook(
 
 
 def _sample(local: LocalExtractor, folder: Path, job: tuple[Unit, int]) -> Floats:
-    """A bounded number of a unit's descriptors, drawn by its own generator: the order of work can't matter."""
+    """A bounded number of a unit's descriptors, drawn by its own generator, so that the order of work can't matter."""
     unit, bound = job
     values = local.describe(read_unit(local.modality, folder, unit)).values
     if len(values) <= bound:

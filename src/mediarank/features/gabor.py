@@ -1,9 +1,9 @@
-"""Gabor filters: the energy of a bank per cell, and JEC's two features from a small bank.
+"""Gabor filters: the energy of a filter bank per cell, and JEC's two features from a small bank.
 
-The bank is Manjunath and Ma's (1996): centres from 0.05 to 0.4 cycles a pixel in equal ratios, and widths such that
+The bank is Manjunath and Ma's (1996): centres from 0.05 to 0.4 cycles per pixel in equal ratios, and widths such that
 neighbouring filters touch where they have fallen to half, in scale and in angle. `GaborBank` keeps the mean and the
 spread of each filter's magnitude in a grid of cells; JEC's `Gabor` keeps a histogram of magnitudes and `GaborQ` the
-quantised mean phase of 16 x 16 blocks (Makadia et al. 2008). Regions are brought to a square first.
+quantised mean phase of 16 x 16 blocks (Makadia et al. 2008). Regions are resized to a square first.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ _HIGHEST: Final = 0.4
 _STRONGEST: Final = 0.25
 """Magnitudes above this fall into the last bin of a histogram; black and white stripes reach 0.5."""
 _SILENT: Final = 1e-4
-"""Magnitudes below this are rounding: they have no phase."""
+"""Magnitudes below this are rounding errors and have no phase."""
 Side = Annotated[int, Field(ge=16, multiple_of=2)]
 Scales = Annotated[int, Field(ge=2)]
 
 
 @dataclass(frozen=True)
 class _Gabor(ImageExtractor):
-    """
-    side : of the square that a region is brought to
+    """The base of the Gabor families.
+
+    side : of the square that a region is resized to
     scales, orientations : of the bank
     """
 
@@ -53,7 +54,8 @@ class _Gabor(ImageExtractor):
 
 @dataclass(frozen=True)
 class GaborBank(_Gabor):
-    """
+    """Mean and spread of each filter's magnitude per cell.
+
     cells : along each side, where magnitudes are averaged
     """
 
@@ -128,11 +130,11 @@ class GaborQ(_Gabor):
 def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray[np.float64]:
     """(scales · orientations, side, side), highest frequency first; gain 1 at each centre, 0 at frequency 0.
 
-    Orientation o answers to stripes whose normal points o/orientations of a half turn down from the right.
+    Orientation o responds to stripes whose normal points o/orientations of a half turn down from the right.
     """
     v, u = frequencies(side)
     ratio = (_HIGHEST / _LOWEST) ** (1 / (scales - 1))
-    fall = np.sqrt(2 * np.log(2))  # a Gaussian of deviation s has fallen to half at s·fall
+    fall = np.sqrt(2 * np.log(2))  # a Gaussian of deviation s falls to half at s·fall
     along = _HIGHEST * (ratio - 1) / (ratio + 1) / fall
     across = np.tan(np.pi / (2 * orientations)) * np.sqrt(_HIGHEST**2 / fall**2 - along**2)
     bank = []

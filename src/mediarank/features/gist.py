@@ -1,9 +1,9 @@
-"""GIST, the shape of a scene (Oliva and Torralba 2001): where in the picture there is energy at which scale and angle.
+"""GIST, the shape of a scene (Oliva and Torralba 2001): energy by scale and angle in each part of the picture.
 
-1. The region is brought to a square and its light evened out (`prefiltered`: log, minus a Gaussian blur, divided by
+1. The region is resized to a square and its light evened out (`prefiltered`: log, minus a Gaussian blur, divided by
    the local contrast).
-2. A bank of Gabor-like filters, 4 scales x 8 orientations, answers in the frequency domain.
-3. The magnitude of each answer is averaged over 4 x 4 blocks: 32 x 16 = 512 numbers, three times that in colour.
+2. A bank of Gabor-like filters, 4 scales x 8 orientations, is applied in the frequency domain.
+3. The magnitude of each response is averaged over 4 x 4 blocks: 32 x 16 = 512 numbers, three times that in colour.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from mediarank.types import ConfigError, Floats
 _HIGHEST: Final = 0.3
 """Centre of the finest scale, in cycles per pixel; each next one is lower by a factor of 1.85."""
 _CUT_OFF: Final = 4.0
-"""The prefilter removes what changes slower than this many cycles per picture."""
+"""The prefilter removes changes slower than this many cycles per picture."""
 _LOGARITHMS: Final = np.log1p(np.arange(256, dtype=np.float32))
 
 
 @dataclass(frozen=True)
 class Gist(ImageExtractor):
-    """
+    """GIST.
+
     colour : describe red, green and blue one by one instead of the grey levels
-    side : of the square that a region is brought to
+    side : of the square that a region is resized to
     padding : mirrored pixels around it, so that its left edge does not see its right one
     """
 
@@ -47,8 +48,8 @@ class Gist(ImageExtractor):
     def __post_init__(self) -> None:
         if (self.side + 2 * self.padding) % 2 or self.padding > self.side or self.blocks > self.side // 4:
             raise ConfigError(
-                f"GIST of {self.side} px with {self.padding} px of padding in {self.blocks} blocks per side makes no "
-                "sense: the side must be even, the padding no larger than it, and a block 4 px wide at least."
+                f"GIST of {self.side} px with {self.padding} px of padding in {self.blocks} blocks per side is not "
+                "possible: the side must be even, the padding no larger than it, and a block at least 4 px wide."
             )
 
     def region_names(self) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def prefiltered(square: Picture, padding: int) -> list[Floats]:
 def transfer_functions(side: int, scales: int, orientations: int) -> npt.NDArray[np.float64]:
     """(scales · orientations, side, side), finest scale first: Gaussians in radius and in angle.
 
-    G = exp(−10·0.35·(f/f₀ − 1)² − 2π·(16·orientations²/32²)·θ²), θ the angle to the filter's own in (−π, π].
+    G = exp(−10·0.35·(f/f₀ − 1)² − 2π·(16·orientations²/32²)·θ²), θ being the angle to the filter's own in (−π, π].
     """
     v, u = frequencies(side)
     radius, angle = np.hypot(u, v), np.arctan2(v, u)

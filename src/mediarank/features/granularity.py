@@ -1,4 +1,4 @@
-"""The parts of a picture that are described: the whole, a grid, bands, the centre, a pyramid.
+"""The regions of a picture that are described: the whole, a grid, bands, the centre, a pyramid.
 
 A region is a box in fractions of the picture, so the same table serves pictures of any size: `cut` takes the pixels
 of a region (for families that describe areas), `inside` says which places are in it (for families of points).
@@ -56,7 +56,7 @@ REGIONS: Final[dict[Granularity, tuple[Region, ...]]] = {
 
 
 def cut(picture: Pixels, region: Region) -> Pixels:
-    """The region's pixels, contiguous, and at least one, even of a tiny picture."""
+    """The region's pixels, contiguous; at least one pixel, even of a tiny picture."""
     rows = _span(picture.shape[0], region.top, region.bottom)
     columns = _span(picture.shape[1], region.left, region.right)
     return np.ascontiguousarray(picture[rows, columns])  # type: ignore[return-value]

@@ -41,8 +41,9 @@ def decomposed(levels: Floats, depth: int) -> list[tuple[Floats, Floats, Floats]
 
 @dataclass(frozen=True)
 class _Wavelet(ImageExtractor):
-    """
-    side : of the square that a region is brought to
+    """The base of the Haar families.
+
+    side : of the square that a region is resized to
     levels : how often it is halved
     """
 
@@ -54,14 +55,15 @@ class _Wavelet(ImageExtractor):
             raise ConfigError(f"A side of {self.side} px can't be halved {self.levels} times: use a power of two.")
 
     def bands(self, levels: Picture) -> list[Floats]:
-        # grey levels up to 255 are transformed without rounding, so a zero is a true one; only then scale to [0, 1]
+        # grey levels up to 255 are transformed without rounding, so zeros are exact; scaling to [0, 1] comes after
         square = resized(levels, self.side, self.side).astype(np.float32)
         return [band / np.float32(255) for level in decomposed(square, self.levels) for band in level]
 
 
 @dataclass(frozen=True)
 class HaarTexture(_Wavelet):
-    """
+    """Mean magnitude and spread of each band.
+
     colour : describe the three channels of LAB instead of the grey levels
     """
 

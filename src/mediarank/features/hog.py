@@ -1,9 +1,9 @@
 """Histograms of oriented gradients (Dalal and Triggs 2005), by OpenCV's descriptor.
 
-1. The region is brought to a square window, so that every picture has the same cells.
+1. The region is resized to a square window, so that every picture has the same cells.
 2. Gradients by [-1, 0, 1], of the colour channel where they are largest.
 3. Each pixel votes, weighted by its gradient, for its two nearest orientations in its four nearest cells.
-4. Overlapping blocks of cells are scaled by L2-Hys (length 1, clipped at 0.2, length 1 again) and laid end to end.
+4. Overlapping blocks of cells are scaled by L2-Hys (length 1, clipped at 0.2, length 1 again) and concatenated.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from mediarank.types import ConfigError, Floats
 
 @dataclass(frozen=True)
 class Hog(ImageExtractor):
-    """
-    window : side of the square that a region is brought to
+    """HOG.
+
+    window : side of the square that a region is resized to
     cell : side of a cell in pixels; divides the window
     block : cells along a block's side; neighbouring blocks are one cell apart
-    bins : orientations, over 180 degrees, or 360 where `signed`
+    bins : orientations, over 180 degrees, or 360 if `signed`
     gamma : take square roots of the pixels first, which evens out light
     """
 

@@ -2,11 +2,11 @@
 
 1. Frames are made grey and small; a gradient has a part across, down and in time (central differences).
 2. A cell is cut into 2 x 2 x 2 sub-blocks; the mean gradient of each is projected onto the axes through the faces of
-   an icosahedron, what the neighbouring axis would get is taken off, and the rest shares out the gradient's length.
-3. Blocks of cells, at every cell's step, are laid end to end and scaled by L2-Hys: one descriptor a block.
+   an icosahedron, the neighbouring axis's part is subtracted, and the rest shares out the gradient's length.
+3. Blocks of cells, one at every cell, are concatenated and scaled by L2-Hys: one descriptor per block.
 
-Deviations: the blocks are dense, not at interest points, and of one size. With `signed` off, opposite gradients count
-for the same axis, so 10 directions are left of 20.
+Deviations: the blocks are dense, not at interest points, and of one size. Without `signed`, opposite gradients count
+for the same axis, so 10 of 20 directions are left.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ _PARTS: Final = 2
 
 @dataclass(frozen=True)
 class Hog3d(LocalExtractor):
-    """
+    """3D-HOG.
+
     side : frames are shrunk until none of their sides is longer
     cell, cell_frames : extent of a cell, in pixels and frames; both even
     block, block_time : cells of a block along each side, and in time
@@ -105,7 +106,7 @@ def icosahedron_axes(signed: bool) -> Floats:
     corners += [(0.0, a, b) for a, b in planes] + [(a, b, 0.0) for a, b in planes] + [(b, 0.0, a) for a, b in planes]
     axes = np.array(corners) / np.sqrt(3)
     if not signed:
-        first = np.argmax(np.abs(axes) > 1e-9, axis=1)  # keep the one whose first coordinate that is not 0 is positive
+        first = np.argmax(np.abs(axes) > 1e-9, axis=1)  # keep the one whose first nonzero coordinate is positive
         axes = axes[axes[np.arange(len(axes)), first] > 0]
     return np.ascontiguousarray(axes, dtype=np.float32)
 
@@ -126,7 +127,7 @@ def _mean_gradients(volume: Any, part_frames: int, part: int, means: Any) -> Non
                     row_before, row_after = volume[before, y], volume[after, y]
                     for sx in range(means.shape[2]):
                         first, last = sx * part, (sx + 1) * part - 1
-                        # neighbouring central differences telescope: their sum is that of the two ends
+                        # neighbouring central differences telescope: only the two ends remain in their sum
                         across = row[min(last + 1, width - 1)] + row[last] - row[first] - row[max(first - 1, 0)]
                         if first == 0:  # a one-sided difference counts in full
                             across += row[1] - row[0]
@@ -167,7 +168,7 @@ def _count_directions(means: Any, axes: Any, threshold: Any, signed: bool, histo
 
 @njit(cache=True)
 def _gather_blocks(cells: Any, block_time: int, block: int, blocks: Any) -> None:
-    run = block * cells.shape[3]  # the cells of one row of a block lie side by side
+    run = block * cells.shape[3]  # the cells of one row of a block are contiguous
     for t in range(blocks.shape[0]):
         for y in range(blocks.shape[1]):
             for x in range(blocks.shape[2]):

@@ -2,7 +2,7 @@
 
 Hue is the angle in the plane of the two opponent colours, saturation the distance from grey. A pixel counts for its
 hue by its saturation, since the hue of a greyish pixel is uncertain, and by a Gaussian of its place in the patch.
-Square roots of the shares are kept, whose Euclidean distance compares as the Hellinger kernel does.
+Square roots of the shares are kept; their Euclidean distance compares like the Hellinger kernel.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from mediarank.features.local_points import LocalImageExtractor, Points
 from mediarank.types import Floats
 
 _GREY = 8.0
-"""Mean saturation (of 208 at most) at which a patch is half grey; it keeps grey patches near 0."""
+"""Mean saturation (at most 208) at which a patch is half grey; it keeps grey patches near 0."""
 
 
 @dataclass(frozen=True)
 class Hue(LocalImageExtractor):
-    """
+    """The hue descriptor.
+
     bins : over the circle of hues; a pixel is shared between the two nearest
     """
 

@@ -1,8 +1,8 @@
 """Uniform local binary patterns (Ojala et al. 2002): the texture around each pixel, as one histogram per cell.
 
 1. Eight neighbours on a circle, bilinearly interpolated, are compared with the centre: one bit each.
-2. The 58 codes with at most two changes around the circle (uniform: edges, corners, spots) keep a bin each, all
-   others share one; or, `rotation_invariant`, uniform codes differ only by their number of ones.
+2. The 58 codes with at most two changes around the circle (uniform: edges, corners, spots) have one bin each, all
+   others share one; if `rotation_invariant`, uniform codes differ only by their number of ones.
 3. Codes are counted over a grid of cells, at several radii, and each cell's histogram is normalised.
 
 Interpolation is in integers whose weights sum exactly to one: a flat area has no rounding noise to turn into texture,
@@ -33,7 +33,8 @@ _ONE: Final = 1 << 14
 
 @dataclass(frozen=True)
 class Lbp(ImageExtractor):
-    """
+    """Uniform local binary patterns.
+
     radii : of the circles, in pixels; each gives its own histograms
     cells : along each side of the region; they see neighbours across their borders, unlike regions of a granularity
     """

@@ -1,4 +1,4 @@
-"""Where local descriptors of pictures look: a dense grid, or Harris corners, at several patch sizes.
+"""Where local descriptors are computed: on a dense grid or at Harris corners, at several patch sizes.
 
 `LocalImageExtractor` is the shared base of SIFT and hue: it finds the points and leaves the describing to its family.
 """
@@ -28,9 +28,10 @@ _FAINT = 1e-4
 
 @dataclass(frozen=True)
 class LocalImageExtractor(LocalExtractor):
-    """
+    """The base of SIFT and hue.
+
     sampling : `dense` takes every `step` pixels, `harris` the `points` strongest corners
-    patches : sides of the patches described, in pixels; each is sampled on its own
+    patches : sides of the patches described, in pixels; each is sampled separately
     """
 
     modality: ClassVar[Modality] = "image"
@@ -62,7 +63,7 @@ class LocalImageExtractor(LocalExtractor):
 
 
 def dense_points(height: int, width: int, step: int, patches: tuple[int, ...]) -> Points:
-    """A centred grid of patch centres, as many as fit inside; a patch that does not fit has one, in the middle."""
+    """A centred grid of patch centres, as many as fit; a patch that does not fit is centred in the middle."""
     grids = []
     for patch in patches:
         lines = []
@@ -76,7 +77,7 @@ def dense_points(height: int, width: int, step: int, patches: tuple[int, ...]) -
 
 
 def harris_points(levels: npt.NDArray[np.uint8], count: int, patches: tuple[int, ...]) -> Points:
-    """The strongest corners of each patch size, `count` in all at most; the detector's scale follows the patch's."""
+    """The strongest corners of each patch size, at most `count` in all; the detector's scale follows the patch's."""
     found = []
     for patch in patches:
         sigma = patch / 8

@@ -37,8 +37,9 @@ Sound = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Mfcc(LocalExtractor):
-    """
-    sample_rate : of the working copies; the frames stage decides it
+    """Mel-frequency cepstral coefficients, one descriptor per frame.
+
+    sample_rate : of the working copies; set by the frames stage
     window, hop : of a frame, in samples; 400 and 160 are 25 and 10 ms
     mels : filters of the bank
     """
@@ -82,7 +83,7 @@ class MfccStatistics(Extractor):
 
 def coefficients(sound: Sound, sample_rate: int, window: int, hop: int, mels: int) -> Floats:
     """(frames, 39) float32; one frame every `hop` samples, and at least one."""
-    from scipy import fft  # takes a third of a second to import; the other families do without
+    from scipy import fft  # importing takes a third of a second; other families do not need it
 
     if sound.dtype != np.float32 or sound.ndim != 1:
         raise DataError(f"A sound is (samples,) float32, mono, not {sound.dtype} {sound.shape}.")
@@ -97,11 +98,11 @@ def mel_decibels(sound: Sound, sample_rate: int, window: int, hop: int, mels: in
 
     length, bank, taper = _analysis(sample_rate, window, mels)
     padded = np.pad(sound, window // 2)
-    # librosa centres the window in a longer frame; its power spectrum is the same wherever in the frame it lies
+    # librosa centres the window in a longer frame; the power spectrum does not depend on the place in the frame
     frames = np.lib.stride_tricks.sliding_window_view(np.pad(padded, (0, window % 2)), window)[::hop]
     frames = frames[: 1 + len(sound) // hop]
     energies = np.empty((len(frames), mels), dtype=np.float32)
-    # zeros are put behind the samples here: scipy's own padding takes longer than the transform
+    # zeros are appended here, because scipy's own padding takes longer than the transform
     buffer = np.zeros((min(_BLOCK, len(frames)), length), dtype=np.float32)
     for start in range(0, len(frames), _BLOCK):
         block = frames[start : start + _BLOCK]
@@ -134,7 +135,7 @@ def _differences(cepstrum: Floats) -> tuple[Floats, Floats]:
 @lru_cache(maxsize=8)
 def _analysis(sample_rate: int, window: int, mels: int) -> tuple[int, Floats, Floats]:
     """FFT length, (bins, mels) filter bank and Hann window."""
-    from librosa.filters import get_window, mel  # takes most of a second, and only sounds need it
+    from librosa.filters import get_window, mel  # importing takes most of a second; only sounds need it
 
     length = 1 << (window - 1).bit_length()
     if sample_rate < 2 * mels:

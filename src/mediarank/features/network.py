@@ -1,8 +1,8 @@
-"""A pretrained network as a feature family: what its last layers say about a picture.
+"""A pretrained network as a feature family: the outputs of its last layers for a picture.
 
-1. The region is brought to a square of `side` pixels by Pillow's bicubic filter.
+1. The region is resized to a square of `side` pixels by Pillow's bicubic filter.
 2. (pixels − mean) / deviation, channels first.
-3. The network runs once (twice where `mirrored`), and a layer is read: the mean over its last map (`pooled`), the
+3. The network runs once (twice if `mirrored`), and a layer is read: the mean over its last map (`pooled`), the
    shares of its classes (`probabilities`), or the means over the map and its four quarters (`spatial_pyramid`).
 
 The default network is EfficientNet-Lite0, trained on ImageNet; `model` may be the path of any ONNX file with its hash.
@@ -32,12 +32,13 @@ Channels = float | tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Network(ImageExtractor):
-    """
+    """A pretrained network.
+
     model : efficientnet_lite0, or the path of an ONNX file
-    layer : what is read; see above
-    side : of the square that a region is brought to, in pixels
-    mirrored : also look at the mirrored picture and take the mean, for twice the time
-    sha256 : of the ONNX file; needed there, and only there
+    layer : the layer that is read; see above
+    side : of the square that a region is resized to, in pixels
+    mirrored : also use the mirrored picture and take the mean, for twice the time
+    sha256 : of the ONNX file; required for a file, and only then
     mean, deviation : pixels are scaled by them; one number, or one for each of red, green and blue
     output : the name of the ONNX file's output, if it has several
     """
@@ -76,7 +77,7 @@ class Network(ImageExtractor):
         return tuple(f"{prefix}c{k}" for prefix in prefixes for k in range(length // len(prefixes)))
 
     def identity(self) -> str:
-        """Also of the network's content, wherever its file is, and of the libraries that run it."""
+        """Also covers the network's content, wherever its file is, and the libraries that run it."""
         mine = {k: v for k, v in asdict(self).items() if k not in ("pool", "model", "sha256", "folder")}
         content = self.sha256.lower() or f"{network_model.WEIGHTS_SHA256}:{efficientnet_lite0.VERSION}"
         versions = [f"{library}={version(library)}" for library in self.libraries]
@@ -90,7 +91,7 @@ class Network(ImageExtractor):
         return self._classified(vector) if self._has_classifier() else vector
 
     def basis(self) -> Network | None:
-        """Class probabilities follow from pooled features, so both types together run the network once."""
+        """Class probabilities follow from pooled features, so using both types runs the network once."""
         return replace(self, layer="pooled") if self._has_classifier() else None
 
     def from_basis(self, vector: Floats) -> Floats:
@@ -139,7 +140,7 @@ class Network(ImageExtractor):
 
 @lru_cache(maxsize=8)
 def _probed(network: Network) -> int:
-    """How many numbers an ONNX file of the user's gives: it is asked about one grey picture."""
+    """How many numbers a user's ONNX file gives, measured on one grey picture."""
     return len(network._run(network.prepared(np.full((8, 8, 3), 128, np.uint8))))
 
 
@@ -154,7 +155,7 @@ class _KeptNetwork(Network):
 
 
 def _layer(values: Floats, layer: Layer, what: str) -> Floats:
-    """What `layer` means for the output of an ONNX file: a row (1, d), or a map (1, channels, height, width)."""
+    """The values of `layer` from the output of an ONNX file: a row (1, d), or a map (1, channels, height, width)."""
     if values.dtype != np.float32 or values.ndim not in (2, 4) or len(values) != 1 or values.size == 0:
         raise ConfigError(
             f"The output of {what} is {values.dtype} {values.shape}; a network must give float32 (1, d) or (1, "

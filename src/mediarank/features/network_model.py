@@ -2,7 +2,7 @@
 
 The default network is built from the weights inside an installed package (`efficientnet_lite0.py`), whose hash is
 pinned here; the graph can be kept in a folder and is checked by its own hash when it is read again. Any other network
-is an ONNX file of the user's, used only if it has the hash that params.yaml gives. Sessions run on the CPU with one
+is the user's ONNX file, used only if it has the hash given in params.yaml. Sessions run on the CPU with one
 thread, one picture at a time, so that a vector does not depend on the batch, the processes or the other pictures.
 """
 
@@ -43,7 +43,7 @@ def weights_bytes(path: Path | None = None) -> bytes:
     if hashlib.sha256(data).hexdigest() != WEIGHTS_SHA256:
         raise DataError(
             f"{found} is not the file of weights that this version was tested with: its sha256 should be "
-            f"{WEIGHTS_SHA256}. Nothing of it was used. Install {PACKAGE} 0.1.0 again: delete .venv, then run make env."
+            f"{WEIGHTS_SHA256}. It was not used. Install {PACKAGE} 0.1.0 again: delete .venv, then run make env."
         )
     return data
 
@@ -60,7 +60,7 @@ def default_graph(side: int | None, folder: Path | None = None) -> bytes:
     weights = read_state_dict(weights_bytes())
     graph = build_classifier(weights) if side is None else build_graph(weights, side)
     if folder:
-        with contextlib.suppress(OSError):  # a folder that is read-only or full costs a tenth of a second each time
+        with contextlib.suppress(OSError):  # a read-only or full folder costs a tenth of a second each time
             _keep(folder, key, graph)
     return graph
 
@@ -118,7 +118,7 @@ def _installed_weights() -> Path:
 
 
 def _kept(folder: Path, key: str) -> bytes | None:
-    """A graph that was kept before: its name ends with the hash of its bytes. A damaged one is deleted."""
+    """A graph that was kept before, whose name ends with the hash of its bytes; a damaged one is deleted."""
     for path in sorted(folder.glob(f"{key}-*.onnx")):
         with contextlib.suppress(OSError):
             data = path.read_bytes()
@@ -140,7 +140,7 @@ def _keep(folder: Path, key: str, graph: bytes) -> None:
 
 
 def _require_one_file(data: bytes, path: Path) -> None:
-    """Refuse what is no ONNX model, and one whose numbers are in other files, which the hash does not cover."""
+    """Refuse a file that is no ONNX model, or whose numbers are in other files, which the hash does not cover."""
     import onnx
 
     model = onnx.ModelProto()

@@ -1,7 +1,7 @@
 """Draw what each family sees: one figure for an image, and for its sound if it has one.
 
-`explain` arranges the panels; below it is one small function per panel, which draws what the functions of its family
-return, so that the figure shows the feature itself.
+`explain` arranges the panels; below it is one small function per panel, which draws the values that its family's
+functions return, so that the figure shows the feature itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What several image families do to pixels first: grey levels and resizing."""
+"""Preparation of pixels that several image families share: grey levels and resizing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """SIFT (Lowe 2004), by OpenCV, upright, at given points: 4 x 4 cells of 8 gradient orientations.
 
-Patches of twice the size are taken from the next octave of OpenCV's pyramid, so that large ones are smoothed more
-and take no more time. `root` takes square roots of the L1-normalised descriptor (Arandjelović and Zisserman 2012),
-after which Euclidean distances compare as the Hellinger kernel does.
+Patches of twice the size are taken from the next octave of OpenCV's pyramid, so that large ones are smoothed more and
+take no more time. `root` takes square roots of the L1-normalised descriptor (Arandjelović and Zisserman 2012); then
+Euclidean distances compare like the Hellinger kernel.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _CELLS_OF_SIZE = 6.0
 
 @dataclass(frozen=True)
 class Sift(LocalImageExtractor):
-    """
+    """SIFT.
+
     root : RootSIFT; otherwise plain SIFT of length 1
     """
 
@@ -45,7 +46,7 @@ class Sift(LocalImageExtractor):
 
 @lru_cache(maxsize=8)
 def _key_points(points: bytes) -> tuple[Any, ...]:
-    """OpenCV's key points. Making them takes a quarter of the time, and pictures of equal size share a grid."""
+    """OpenCV's key points, cached because making them takes long; pictures of equal size share a grid."""
     rows = np.frombuffer(points, np.float32).reshape(-1, 3)
     octaves = np.maximum(np.floor(np.log2(rows[:, 2] / 16)), 0).astype(int)
     return tuple(

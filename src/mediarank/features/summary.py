@@ -1,4 +1,4 @@
-"""Summarise a feature matrix, one row per dimension, for data checks, which see summaries and not matrices."""
+"""Summarise a feature matrix, one row per dimension, for data checks, which only read summaries."""
 
 from __future__ import annotations
 

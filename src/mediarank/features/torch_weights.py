@@ -1,9 +1,9 @@
-"""Read the weights of a PyTorch file without PyTorch: tensors and nothing else.
+"""Read the weights of a PyTorch file without PyTorch: only tensors, never code.
 
 PyTorch's legacy format (before version 1.6) is five pickles, then the raw numbers: a magic number, the protocol's
 version, facts about the machine, the state dict whose tensors refer to storages by key, the list of keys, and each
 storage in the order of that list. A pickle can call any function, so the unpickler here knows exactly the names that a
-state dict needs, each replaced by a function of ours, and refuses every other name before anything runs.
+state dict needs, each replaced by our own function, and refuses every other name before anything runs.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _load(file: io.BytesIO) -> Any:
 def _tensor(
     storage: Any, offset: Any, shape: Any, strides: Any, requires_grad: Any = False, hooks: Any = None
 ) -> _Tensor:
-    """What `torch._utils._rebuild_tensor_v2` is called with; gradients and hooks do not matter here."""
+    """Called with the arguments of `torch._utils._rebuild_tensor_v2`; gradients and hooks do not matter here."""
     numbers = (offset, *shape, *strides)
     if not isinstance(storage, _Storage) or len(shape) != len(strides):
         raise DataError("a tensor is not a view of a storage")

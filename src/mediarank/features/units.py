@@ -1,6 +1,6 @@
 """The units of work of a feature type, in the order of its rows, and how one is read from its working copies.
 
-A unit is what one call of `extract` sees: a picture, a sound, or all frames of a clip.
+A unit is the input of one call of `extract`: a picture, a sound, or all frames of a clip.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ from mediarank.types import require_columns
 
 @dataclass(frozen=True)
 class Unit:
-    """
+    """The input of one call of `extract`.
+
     row : id of the row that it belongs to
     paths : below the folder of working copies
     sha256 : of the content of the working copies
-    digests : what the content of each path must be
+    digests : the expected hash of each path's content
     """
 
     row: str
@@ -35,7 +36,7 @@ class Unit:
 
 
 def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds: pd.DataFrame) -> list[Unit]:
-    """All units that the family can see, sorted by row, the frames of a clip in their order."""
+    """All units that the family can describe, sorted by row, the frames of a clip in their order."""
     if family.modality == "sound":
         require_columns(sounds, ("item_id", "path", "sha256"), "the table of sounds")
         table = sounds.sort_values("item_id", kind="stable")
@@ -56,7 +57,7 @@ def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds:
 
 
 def read_unit(modality: Modality, folder: Path, unit: Unit) -> Any:
-    """The medium of a unit. Frames of a clip that differ in size are brought to the size of the first."""
+    """The medium of a unit; frames of a clip that differ in size are resized to the size of the first."""
     if modality == "sound":
         return read_sound(folder / unit.paths[0], unit.digests[0])
     pictures = [read_picture(folder / path, digest) for path, digest in zip(unit.paths, unit.digests, strict=True)]

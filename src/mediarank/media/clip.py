@@ -1,8 +1,8 @@
 """A clip's sampled frames and its sound, in one pass over the file.
 
-Frames are sampled at uniform times or one per shot. A clip that is damaged gives what can be decoded, and a note of
-what could not. Frames are turned upright as the container asks and are shrunk as soon as they are taken, so that
-memory does not grow with the clip. Pixels are taken as square; colours follow the stream's own tags.
+Frames are sampled at uniform times or one per shot. A damaged clip gives what can be decoded, and a note of what is
+lost. Frames are turned upright as the container says and shrunk as soon as they are taken, so that memory does not grow
+with the clip. Pixels are treated as square; colours follow the stream's own tags.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ _CLOCK_SLACK: Final = 0.5  # seconds by which headers and packets of undamaged f
 
 @dataclass(frozen=True)
 class Clip:
-    """(seconds, RGB picture) of the sampled frames in order, the sound if there is any, and what was lost, in words."""
+    """A decoded clip.
+
+    (seconds, RGB picture) of the sampled frames in order, the sound if there is any, and a note of what was lost.
+    """
 
     pictures: tuple[tuple[float, Pixels], ...]
     sound: Floats | None
@@ -61,7 +64,7 @@ def decode_clip(
         if video is None:
             raise UnsupportedMedia("It has no moving pictures in a coding that can be decoded here; convert it to MP4.")
         limits.check_pixels(video.width, video.height)
-        video.codec_context.options = {"max_pixels": str(limits.max_pixels)}  # the size may change on the way
+        video.codec_context.options = {"max_pixels": str(limits.max_pixels)}  # the size may change within the stream
         declared = declared_seconds(container, video)
         limits.check_seconds(declared)
         damage = Damage()
@@ -94,10 +97,10 @@ def _frames(
     sound: SoundCollector,
     damage: Damage,
 ) -> Iterator[tuple[int, Any]]:
-    """(stamp, frame) in the order of display, of the wanted frames and those they depend on; sound on the side."""
+    """(stamp, frame) in the order of display, of the wanted frames and those they depend on; sound is collected too."""
     for stream in (video, audio):
         if stream is not None:
-            stream.codec_context.thread_count = 1  # the pool of workers is what uses the cores
+            stream.codec_context.thread_count = 1  # the pool of workers uses the cores
     not_needed: frozenset[int] = timeline.not_needed(wanted) if wanted is not None else frozenset()
     choosing = set(wanted.tolist()) if wanted is not None and timeline.timed else None
     shown = 0
@@ -116,7 +119,7 @@ def _frames(
             sound.add_all(decode_packet(audio, packet, damage))
         elif packet.pts not in not_needed:
             if choosing is not None:
-                # Decoders can skip frames that no other refers to; a single thread does so at once.
+                # Decoders can skip frames that no other frame refers to; with a single thread they do so at once.
                 video.codec_context.skip_frame = "DEFAULT" if packet.pts in choosing else "NONREF"
             yield from stamped(decode_packet(video, packet, damage))
     yield from stamped(decode_packet(video, None, damage))
@@ -125,7 +128,7 @@ def _frames(
 
 
 def _at(frames: Iterable[tuple[int, Any]], wanted: Stamps) -> Iterator[tuple[int, Any]]:
-    """The frame on screen at each wanted stamp: the frame itself, or if it is lost, the last one before; no repeats."""
+    """The frame shown at each wanted stamp, or if it is lost, the last one before; no repeats."""
     last: tuple[int, Any] | None = None
     given: int | None = None
     position = 0

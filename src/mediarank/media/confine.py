@@ -1,8 +1,8 @@
-"""Take rights away from this process for good: a decoder that a file has taken over can do little with what is left.
+"""Take rights away from this process for good, so that a decoder taken over by a file can do little harm.
 
-Landlock leaves the files named and what Python itself reads; seccomp leaves no sockets, no other programs and no look
-into other processes. Both are features of Linux: `confine` returns what is in force, and where the kernel has neither,
-nothing is.
+Landlock allows only the named files and those that Python itself reads; seccomp allows no sockets, no other programs
+and no access to other processes. Both are features of Linux: `confine` returns which of them are in force, and where
+the kernel has neither, none is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # Landlock's calls have the same 
 _NO_NEW_PRIVS, _SET_SECCOMP = 38, 22
 _READ: Final = 1 << 2 | 1 << 3  # files, folders
 _ALL: Final = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""Every right of a file that a version of Landlock knows; later ones add none that matter here."""
+"""Every file right that a version of Landlock knows; later versions add none that matters here."""
 _OF_FILE: Final = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _TCP: Final = 0b11
 _FORBIDDEN: Final = {
@@ -34,19 +34,19 @@ _SYSTEM: Final = ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev/null"
 
 @dataclass(frozen=True)
 class Confinement:
-    """What a decoding process may use: folders or files to read, folders to write below."""
+    """The files that a decoding process may use: folders or files to read, folders to write below."""
 
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
 
 
 def folders_of(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """The folders in which the files are that the paths lead to, through links; without repeats."""
+    """The folders of the files that the paths lead to, through links; without repeats."""
     return tuple(sorted({path.resolve().parent for path in paths}))
 
 
 def confine(allowed: Confinement) -> str:
-    """Give up all rights but those; returns what is in force, in words."""
+    """Give up all rights except those; returns what is in force, in words."""
     if sys.platform != "linux":
         return "nothing: this system has neither Landlock nor seccomp"
     libc = ctypes.CDLL(None, use_errno=True)
@@ -67,17 +67,17 @@ def _landlock(libc: ctypes.CDLL, allowed: Confinement) -> str:
     for path in (*own, *allowed.readable):
         _allow(libc, ruleset, path, _READ & rights)
     for path in allowed.writable:
-        _allow(libc, ruleset, path, rights & ~1)  # all but to run programs
+        _allow(libc, ruleset, path, rights & ~1)  # everything except running programs
     _allow(libc, ruleset, Path(os.devnull), _READ | 1 << 1)
     done = libc.syscall(_RESTRICT, ruleset, 0) == 0
     os.close(ruleset)
-    return f"Landlock {version}: its own files only" if done else "no Landlock: it can read and write what its user can"
+    return f"Landlock {version}: only its own files" if done else "no Landlock: it can read and write what its user can"
 
 
 def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, rights: int) -> None:
     try:
         handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except OSError:  # not on this system
+    except OSError:  # not available on this system
         return
     try:
         wanted = rights if path.is_dir() else rights & _OF_FILE

@@ -1,7 +1,7 @@
-"""Opening clips and sounds with PyAV: only formats that hold their own content, only from the file itself.
+"""Open clips and sounds with PyAV: only self-contained formats, and only from the file itself.
 
 FFmpeg also reads play lists, scripts and subtitles, some of which make it open other files or the network. A
-collection may come from anywhere, so demuxers and protocols are named here and all others refused.
+collection may come from anywhere, so the allowed demuxers and protocols are listed here and all others refused.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _DECODERS: Final = (
     "pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be,pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_alaw,"
     "pcm_mulaw,pcm_bluray,pcm_dvd"
 )
-"""FFmpeg has hundreds of decoders, most of them for games of the nineties, and each can have its own faults."""
+"""FFmpeg has hundreds of decoders, most of them for old games, and each can have its own security faults."""
 
 
 @contextmanager
 def open_container(path: Path, limits: Limits) -> Iterator[Any]:
-    """An `av.container.InputContainer` of a file within the limits; what goes wrong inside is the file's fault."""
+    """An `av.container.InputContainer` of a file within the limits; errors inside are blamed on the file."""
     limits.check_file(path)
-    # The file protocol by name: "http:" or "concat:" at the start of a file's name would be taken for another one.
+    # The file protocol by name, because a file name that starts with "http:" or "concat:" would choose another one.
     options = {
         "protocol_whitelist": "file",
         "format_whitelist": _DEMUXERS,
@@ -57,7 +57,7 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
 
 
 def video_stream(container: Any) -> Any | None:
-    """The moving pictures, if any; not the cover of a sound file, nor a stream without a known decoder."""
+    """The video stream, if any; not the cover of a sound file, nor a stream without a known decoder."""
     for stream in container.streams.video:
         if _is_known(stream) and not stream.disposition & av.stream.Disposition.attached_pic:
             return stream
@@ -69,12 +69,12 @@ def audio_stream(container: Any) -> Any | None:
 
 
 def _is_known(stream: Any) -> bool:
-    """Whether its decoder is on the list. FFmpeg keeps to the list when it probes a file; PyAV would open any."""
+    """Whether its decoder is on the list. FFmpeg respects the list when it probes a file; PyAV would open any."""
     return stream.codec_context is not None and stream.codec_context.codec.name in _DECODERS.split(",")
 
 
 def declared_seconds(container: Any, stream: Any | None = None) -> float:
-    """The length that the header gives to a stream, or else to the whole; 0 if it gives none."""
+    """The length that the header gives for a stream, or else for the whole file; 0 if it gives none."""
     if stream is not None and stream.duration and stream.time_base:
         return max(0.0, float(stream.duration * stream.time_base))
     return max(0.0, float(container.duration or 0) / float(av.time_base))
@@ -82,10 +82,10 @@ def declared_seconds(container: Any, stream: Any | None = None) -> float:
 
 @dataclass
 class Damage:
-    """What one pass over a file had to leave out.
+    """What one pass over a file had to skip.
 
-    packets : that could not be decoded
-    cut_off : reading ended before the file said that it would
+    packets : number of packets that could not be decoded
+    cut_off : whether the file ended before its declared end
     """
 
     packets: int = 0
@@ -93,10 +93,10 @@ class Damage:
 
 
 def read_packets(container: Any, streams: tuple[Any, ...], damage: Damage) -> Iterator[Any]:
-    """The packets of some streams, in the file's order, up to its end or to where it can't be read any further."""
+    """The packets of some streams, in the file's order, up to its end or to where it can't be read further."""
     try:
         for packet in container.demux(*streams):
-            if packet.size:  # at the end come empty ones, for those who flush with them
+            if packet.size:  # empty packets at the end only serve to flush the decoder
                 yield packet
     except av.FFmpegError as error:
         blame_machine(error, Path(str(container.name).removeprefix("file:")))
@@ -104,7 +104,7 @@ def read_packets(container: Any, streams: tuple[Any, ...], damage: Damage) -> It
 
 
 def decode_packet(stream: Any, packet: Any | None, damage: Damage) -> list[Any]:
-    """The frames that a packet completes (None: all that the decoder still holds), none if it is damaged."""
+    """The frames that a packet completes (None: all that the decoder still holds); empty if it is damaged."""
     try:
         return list(stream.codec_context.decode(packet))
     except av.FFmpegError:

@@ -1,10 +1,9 @@
-"""Working copies that were made before, found again by content: adding ten images decodes ten.
+"""A cache of working copies, found by content: adding ten images decodes ten.
 
-An entry is a folder named after a hash of everything that decides its content. It appears by one rename, so a
-killed process leaves no half of one. Its list of files begins with a checksum of itself, and each file is compared with
-its fingerprint in that list before it is used, so a damaged entry is made again, never trusted. Files are hard-linked,
-not copied, where the file system allows. A cache that can't be written to is left alone: the copies are made all the
-same.
+An entry is a folder named after a hash of everything that decides its content. It appears by one rename, so a killed
+process leaves no half-written entry. Its list of files begins with a checksum of itself, and each file is compared with
+its fingerprint in that list before it is used, so a damaged entry is made again. Files are hard-linked, not copied,
+where the file system allows it. If the cache can't be written to, the copies are made without it.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ class Job:
 
 
 def working_copies(job: Job, target: Path, config: FramesConfig, limits: Limits, cache: Path) -> WorkingCopies:
-    """The working copies of an item below `target`: linked from the cache, or made and kept there."""
+    """The working copies of an item below `target`: linked from the cache, or made and added to it."""
     entry = _entry(job, config, limits, cache)
     copies = _read(entry)
     if copies is None:
-        with suppress(OSError):  # the cache may be full, or not ours to write to
+        with suppress(OSError):  # the cache may be full or not writable
             shutil.rmtree(entry, ignore_errors=True)
             copies = _make(job, config, limits, entry)
     if copies is None:
@@ -53,7 +52,7 @@ def working_copies(job: Job, target: Path, config: FramesConfig, limits: Limits,
 
 
 def prune(cache: Path, limit: int) -> int:
-    """Remove the entries that were not used for longest until the rest fits `limit` bytes; returns how many went."""
+    """Remove the least recently used entries until the rest fits `limit` bytes; returns how many were removed."""
     entries = [(entry.stat().st_mtime, entry) for entry in cache.glob("??/*") if not entry.name.startswith(".")]
     used, removed = 0, 0
     for _, entry in sorted(entries, reverse=True):
@@ -86,13 +85,13 @@ def _make(job: Job, config: FramesConfig, limits: Limits, entry: Path) -> Workin
         try:
             temporary.rename(entry)
         except OSError:
-            if not entry.is_dir():  # or else another process has made the same entry in the meantime
+            if not entry.is_dir():  # otherwise another process has made the same entry
                 raise
         return made
 
 
 def _read(entry: Path) -> WorkingCopies | None:
-    """What the entry holds, or None if it is missing or damaged."""
+    """The content of the entry, or None if it is missing or damaged."""
     try:
         digest, content = (entry / ROWS).read_bytes().split(b"\n", 1)
         if hashlib.sha256(content).hexdigest().encode() != digest:
@@ -103,7 +102,7 @@ def _read(entry: Path) -> WorkingCopies | None:
         wanted = {frame.path: frame.sha256 for frame in found.frames} | ({sound.path: sound.sha256} if sound else {})
         if any(hashlib.sha256((entry / path).read_bytes()).hexdigest() != sha for path, sha in wanted.items()):
             return None
-        with suppress(OSError):  # a cache that is read-only is still a cache
+        with suppress(OSError):  # a read-only cache can still be read
             os.utime(entry)
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,7 +1,7 @@
-"""What people wrote into a file about it: keywords, title, rating and regions from XMP and IPTC.
+"""What people wrote into a file: keywords, title, rating and regions from XMP and IPTC.
 
-`may_describe` looks for the marks of such blocks without decoding anything, so that a collection without them costs
-next to nothing; `read_description` reads them.
+`may_describe` looks for the markers of such blocks without decoding anything, so that a collection without them costs
+almost nothing; `read_description` reads them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UTF8: Final = b"\x1b%G"
 
 
 def may_describe(path: Path) -> bool:
-    """Whether an image file holds a mark of XMP or IPTC."""
+    """Whether an image file has a marker of XMP or IPTC."""
     try:
         form = image_format(read_head(path))
         if form is None:
@@ -38,7 +38,7 @@ def may_describe(path: Path) -> bool:
 
 
 def read_description(path: Path, limits: Limits) -> Description:
-    """The description inside an image file; XMP goes before IPTC. Raises MediaError for what can't be opened."""
+    """The description inside an image file; XMP takes precedence over IPTC. Raises MediaError if it can't be opened."""
     with opened_image(path, limits) as (_, image):
         found = Description()
         for data in _packets(image):
@@ -50,7 +50,7 @@ def read_description(path: Path, limits: Limits) -> Description:
 
 
 def _packets(image: Image.Image) -> list[bytes]:
-    """XMP packets as Pillow hands them out for the different formats."""
+    """XMP packets as Pillow returns them for the different formats."""
     candidates: list[Any] = [image.info.get("xmp"), image.info.get("XML:com.adobe.xmp")]
     if image.format == "TIFF":
         candidates.append(image.tag_v2.get(700))  # type: ignore[attr-defined]
@@ -61,7 +61,7 @@ def _packets(image: Image.Image) -> list[bytes]:
 def _iptc(image: Image.Image) -> Description:
     try:
         fields: dict[tuple[int, int], Any] = IptcImagePlugin.getiptcinfo(image) or {}  # type: ignore[arg-type]
-    except Exception:  # a damaged block raises nearly anything, and does not harm the picture
+    except Exception:  # a damaged block may raise any exception, and does not affect the picture
         return Description()
     encoding = "utf-8" if _as_list(fields.get(_IPTC_CHARSET)) == [_UTF8] else None
     words = [_decoded(value, encoding) for value in _as_list(fields.get(_IPTC_KEYWORDS))]
@@ -75,7 +75,7 @@ def _as_list(value: Any) -> list[bytes]:
 
 
 def _decoded(value: bytes, encoding: str | None) -> str:
-    """IPTC text: UTF-8 where it says so or is it, or else the code page of old programs."""
+    """IPTC text: UTF-8 if declared or valid, otherwise the code page of old programs."""
     try:
         text = value.decode(encoding or "utf-8")
     except UnicodeDecodeError:

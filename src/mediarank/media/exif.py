@@ -1,7 +1,7 @@
 """What a camera wrote into a picture or clip: when it was taken, how it was held, with which camera, and where.
 
 Nothing is guessed. The time is the camera's own; it has a UTC offset only if the file gives one. The date on which a
-file was last edited does not count. A damaged block gives nothing.
+file was last edited does not count. From a damaged block nothing is read.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from PIL import ExifTags, Image
 
 _OFFSET: Final = re.compile(r"^[+-](0\d|1[0-4]):[0-5]\d$")
 _ISO_6709: Final = re.compile(r"^(?P<latitude>[+-]\d{2}(?:\.\d+)?)(?P<longitude>[+-]\d{3}(?:\.\d+)?)")
-_YEARS: Final = range(1826, 2100)  # from the first photograph on
-_NOT_SET: Final = (1904, 1970)  # January 1 of these years is what clips say when their clock was not set
+_YEARS: Final = range(1826, 2100)  # since the first photograph
+_NOT_SET: Final = (1904, 1970)  # clips have January 1 of these years if the clock was not set
 
 
 @dataclass(frozen=True)
 class Taken:
-    """The columns TAKEN_COLUMNS of the manifest, with the values that stand for nothing."""
+    """The columns TAKEN_COLUMNS of the manifest, with the values that mean "not given"."""
 
     taken_at: str = ""
     orientation: int = 0
@@ -36,14 +36,14 @@ NOTHING_TAKEN: Final = Taken()
 
 
 def taken_of_image(image: Image.Image) -> Taken:
-    """What the EXIF block of an opened image says; an image without one, or with a damaged one, says nothing."""
+    """What the EXIF block of an opened image says; empty if the block is missing or damaged."""
     if image.format != "TIFF" and not image.info.keys() & {"exif", "Raw profile type exif"}:
         return NOTHING_TAKEN
     try:
         exif = image.getexif()
         details = exif.get_ifd(ExifTags.IFD.Exif)
         place = exif.get_ifd(ExifTags.IFD.GPSInfo)
-        # pillow-heif turns pictures upright and remembers how they were stored.
+        # pillow-heif turns pictures upright and keeps their original orientation.
         held = image.info.get("original_orientation") or exif.get(ExifTags.Base.Orientation, 0)
         return Taken(
             exif_time(details),
@@ -51,7 +51,7 @@ def taken_of_image(image: Image.Image) -> Taken:
             _camera(exif.get(ExifTags.Base.Make), exif.get(ExifTags.Base.Model)),
             *_position(place),
         )
-    except Exception:  # a damaged EXIF block raises nearly anything, and does not harm the picture
+    except Exception:  # a damaged EXIF block may raise any exception, and does not affect the picture
         return NOTHING_TAKEN
 
 
@@ -77,7 +77,7 @@ def exif_time(details: Mapping[int, Any]) -> str:
 
 
 def taken_of_clip(tags: Mapping[str, str]) -> Taken:
-    """What the metadata of a clip's container say."""
+    """What the metadata of a clip's container says."""
     said = {str(key).lower(): str(value) for key, value in tags.items()}
     apple = "com.apple.quicktime."
     time = iso_time(said.get(f"{apple}creationdate", "")) or iso_time(said.get("creation_time", ""))
@@ -105,7 +105,7 @@ def iso_time(text: str) -> str:
 
 
 def _camera(make: object, model: object) -> str:
-    """Make and model, without the make where the model repeats it."""
+    """Make and model; without the make if the model repeats it."""
     maker, name = _text(make), _text(model)
     return name if name.lower().startswith(maker.lower()) else f"{maker} {name}".strip()
 

@@ -1,9 +1,9 @@
-"""Who is to blame when a file can't be decoded: the file, or the machine?
+"""Decide whether the file or the machine is the cause when a file can't be decoded.
 
-Decoders raise nearly everything on damaged files, so what they raise becomes a MediaError and the file is quarantined.
+Decoders may raise any exception on damaged files, so their exceptions become a MediaError and the file is quarantined.
 A full disk, a failing disk or too few file handles say nothing about the file: they become a MachineFault, which stops
-the run. FFmpeg uses the same numbers (EIO, ENOMEM) for damaged files, so its word is not enough: the file is read
-again without a decoder, and memory is asked for again without the file.
+the run. FFmpeg uses the same numbers (EIO, ENOMEM) for damaged files, so they do not decide: the file is read again
+without a decoder, and memory is requested again without the file.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from mediarank.types import MachineFault, MediaError
 
 TOO_MUCH_MEMORY: Final = "Decoding it takes more memory than one file may use; it may be damaged."
 SPARE_BYTES: Final = 64 * 1024**2
-"""A machine that can't give this much to an idle process has run out of memory, whatever the file asked for."""
+"""A machine that can't give this much to an idle process is out of memory, whatever the file needed."""
 
 _OPENCV_NO_MEMORY: Final = -4  # cv2.Error.StsNoMem
 
 
 def machine_fault(error: BaseException) -> MachineFault | None:
-    """The error as a fault of the machine, or None if it is not one. FFmpeg's own errors are judged elsewhere."""
+    """The error as a fault of the machine, or None. FFmpeg's own errors are judged elsewhere."""
     fault = None if _from_decoder(error) else disk.machine_fault(error)
     return MachineFault(f"{fault} No file was quarantined.") if fault and fault is not error else fault
 
 
 @contextmanager
 def faults_of_file(path: Path | None = None) -> Iterator[None]:
-    """Whatever is raised inside becomes a MediaError, but for faults of the machine.
+    """Turn every exception raised inside into a MediaError, except faults of the machine.
 
-    path : the file that is decoded; it is read again if the decoder speaks of an input or output error
+    path : the file that is decoded; it is read again if the decoder reports an input or output error
     """
     try:
         yield
@@ -54,7 +54,7 @@ def faults_of_file(path: Path | None = None) -> Iterator[None]:
 
 
 def blame_machine(error: BaseException, path: Path | None = None) -> None:
-    """Raise MachineFault if the error is one of the machine; of a decoder's error, if the file can't be read at all."""
+    """Raise MachineFault if the machine caused the error; for a decoder's error, if the file can't be read at all."""
     if fault := machine_fault(error):
         raise fault from error
     if isinstance(error, OSError) and _from_decoder(error):

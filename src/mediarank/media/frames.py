@@ -1,4 +1,4 @@
-"""From an original to its working copies, with the rows that the tables `frames` and `sounds` keep of them."""
+"""From an original to its working copies, with their rows in the tables `frames` and `sounds`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mediarank.types import KINDS, Floats, MediaError
 
 @dataclass(frozen=True)
 class FramesConfig:
-    """What working copies are like.
+    """Settings of working copies.
 
     max_side : of pictures, in pixels
     frames_per_clip : sampled uniformly; the most that are kept when sampling shots
@@ -67,7 +67,7 @@ class SoundRow:
 
 @dataclass(frozen=True)
 class WorkingCopies:
-    """All that was made of one item; `note` says what a damaged clip had lost, and is empty for an intact one."""
+    """The working copies of one item; `note` says what a damaged clip lost, and is empty for an intact one."""
 
     frames: tuple[FrameRow, ...] = ()
     sound: SoundRow | None = None
@@ -95,7 +95,7 @@ def make_working_copies(
     """Decode the original at `source` once and write its working copies below `target`.
 
     An image becomes `<item_id>.jpg`, a clip the folder `<item_id>.frames` with `000.jpg`, … and `sound.wav`, a sound
-    `<item_id>.wav`: the whole id is kept, so that items which differ in their extensions only stay apart. Files are
+    `<item_id>.wav`: the whole id is kept, so that items that differ only in their extension stay apart. Files are
     not written atomically; `target` is meant to be a folder that takes its place when it is complete.
     """
     _check_item_id(item_id)
@@ -140,7 +140,7 @@ _MAKERS = {"image": _image_copies, "clip": _clip_copies, "sound": _sound_copies}
 
 
 def _may_pass_through(decoded: DecodedImage, max_side: int) -> bool:
-    """A small upright JPEG is its own working copy: no loss from coding it twice, and no time."""
+    """A small upright JPEG is its own working copy: encoding it again would lose quality and take time."""
     header = decoded.header
     plain = header.format == "JPEG" and header.mode in ("L", "RGB") and header.orientation == 1
     return plain and max(header.width, header.height) <= max_side
@@ -158,7 +158,7 @@ def _write(path: Path, data: bytes) -> str:
 
 
 def _check_item_id(item_id: str) -> None:
-    """Item ids come from data: one that leaves the folder must not be written to."""
+    """Item ids come from data: an id that leaves the folder must not be written to."""
     parts = PurePosixPath(item_id).parts
     if not parts or item_id.startswith("/") or ".." in parts or "\x00" in item_id or "\\" in item_id:
         raise MediaError(

@@ -1,14 +1,14 @@
-"""Do the same thing to many files in child processes: a crash, a hang or a hunger for memory costs one file.
+"""Process many files in child processes, so that a crash, a hang or too much memory costs one file only.
 
 Like `fanout.fan_out`, with outcomes in order and `MEDIARANK_JOBS` processes of one thread each. In addition each item
 has a limit on processor time, kept by the kernel inside the child, where no decoder can avoid it; each child has a
 limit on memory; and when a child dies, only the item that it was decoding is lost. An item that kills its child is
-tried once more in a fresh one, so that it is not blamed for what the item before it broke. Children end when their
-parent does, however it ends. It always runs on this machine, because that is where the files are.
+tried once more in a new one, so that it is not blamed for damage by the item before it. Children end when their parent
+ends, however that happens. Everything runs on this machine, because the files are here.
 
-Only what a file is to blame for becomes a `Failed`. What the machine is to blame for raises MachineFault and ends the
-whole call: errors such as a full disk (see `faults`), a child that the system killed twice for its memory, an item
-that twice waited for the disk until its time was over.
+Only faults of a file become a `Failed`. Faults of the machine raise MachineFault and end the whole call: errors such as
+a full disk (see `faults`), a child that the system killed twice for its memory, an item that twice waited for the disk
+until its time was over.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
 
 MEMORY_BYTES: Final = 4 * 1024**3
-"""What a child may take beyond what it has at its start: an image of the most pixels allowed takes half of it."""
+"""Memory that a child may use beyond what it has at its start: the largest image allowed takes half of it."""
 
-_BATCH: Final = 16  # items handed over at a time at most: enough to hide the hand-over, few enough to share evenly
-_PATIENCE: Final = 0.1  # seconds after which a child hands back what it has, before its batch is finished
+_BATCH: Final = 16  # most items per batch: enough to hide the transfer, few enough to share evenly
+_PATIENCE: Final = 0.1  # seconds after which a child returns its results so far
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
 _WAITING: Final = 4
-"""An item may take this many times its limit on processor time, as seen on a clock: the machine may be busy."""
+"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be busy."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """In place of an outcome: why there is none."""
+    """Stands for a missing outcome, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class _Stop:
-    """In place of an outcome: the machine failed, so that none of the items can be judged."""
+    """Stands for a missing outcome: the machine failed, so that no item can be judged."""
 
     reason: str
 
@@ -72,13 +72,13 @@ def guarded_map(
     memory_bytes: int = MEMORY_BYTES,
     confinement: Confinement | None = None,
 ) -> list[Outcome | Failed]:
-    """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` where there is no outcome.
+    """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` for a missing outcome.
 
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
-    item whose outcome was lost. What it raises becomes the reason. What decoders print is dropped.
+    item whose outcome was lost. Its exceptions become the reason. Output of decoders is dropped.
 
-    timeout_seconds : processor time for one item, and a quarter of the time on the clock
-    confinement : the only files that children may use, where the kernel can see to that; what is in force is printed
+    timeout_seconds : processor time for one item, and a quarter of its wall time
+    confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
     """
     outcomes: list[Any] = [None] * len(items)
     step = max(1, len(items) // _STEPS)
@@ -97,8 +97,10 @@ def guarded_map(
 
 @dataclass
 class _Worker:
-    """A child, our end of its pipe, the position of the item it is at (in memory that outlives it), and the positions
-    of all that it was given and has not handed back."""
+    """A child, our end of its pipe, and its items.
+
+    The position of its current item is in memory that outlives it; then the positions of all items not yet returned.
+    """
 
     process: Any
     connection: Connection
@@ -119,8 +121,8 @@ class _Pool:
         self._arguments = (function, timeout_seconds, memory_bytes, confinement)
         self._in_force = ""
         self._timeout_seconds = timeout_seconds
-        # A clean server process forks the children: forking this one, with its threads, could lock them up, and
-        # starting each from nothing costs a second.
+        # A clean server process forks the children: forking this one, with its threads, could deadlock them, and
+        # starting each as a new interpreter costs a second.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["mediarank.media.frames", "mediarank.media.guard"])
         self._workers: list[_Worker] = []
@@ -137,7 +139,7 @@ class _Pool:
         while left:
             for worker in workers:
                 busy = any(other.waiting for other in workers)
-                # A suspect is tried when nothing else runs: what the others took can't be its fault.
+                # A suspect is tried when nothing else runs, so that it is not blamed for what other items use.
                 if not worker.waiting and todo and not (busy and todo[0] in suspects):
                     self._give(worker, todo, suspects, items)
             for ready in wait([worker.connection for worker in workers if worker.waiting]):
@@ -172,7 +174,7 @@ class _Pool:
         return _Worker(process, ours, current)
 
     def _await(self, worker: _Worker) -> None:
-        """Until a new child is ready; one that can't start for the first item can't start for any."""
+        """Wait until a new child is ready; if it can't start for the first item, it can't start for any."""
         try:
             in_force = worker.connection.recv()
         except (EOFError, OSError):
@@ -186,7 +188,7 @@ class _Pool:
             self._in_force = in_force
 
     def _give(self, worker: _Worker, todo: deque[int], suspects: set[int], items: Sequence[Any]) -> None:
-        """Hand over a batch to an idle child; one that has killed a child before goes alone."""
+        """Give a batch to an idle child; an item that has killed a child before is given alone."""
         fair = max(1, len(todo) // (4 * len(self._workers)))
         while todo and len(worker.waiting) < min(_BATCH, fair):
             alone = todo[0] in suspects
@@ -195,11 +197,11 @@ class _Pool:
             worker.waiting.append(todo.popleft())
             if alone:
                 break
-        with suppress(OSError):  # a child that died while it was idle is found out when it is read from
+        with suppress(OSError):  # a child that died while idle is noticed when its pipe is read
             worker.connection.send([(position, items[position]) for position in worker.waiting])
 
     def _bury(self, worker: _Worker, todo: deque[int], suspects: set[int]) -> list[tuple[int, Failed]]:
-        """Put back what a dead child did not hand back, save the item it was at, if that is beyond doubt the cause."""
+        """Put back the items that a dead child did not return, except its current one if that is surely the cause."""
         self._workers.remove(worker)
         worker.process.join()
         code = worker.process.exitcode
@@ -220,7 +222,7 @@ class _Pool:
         return answers
 
     def _verdict(self, code: int) -> Failed | _Stop:
-        """Of an item that has killed two children, the second one while no other ran."""
+        """The outcome of an item that has killed two children, the second while no other ran."""
         if code == -signal.SIGKILL:
             return _Stop(
                 "The system killed a decoding process twice, as it does when memory runs out: end other programs, or "
@@ -251,8 +253,8 @@ def _serve(
     memory_bytes: int,
     confinement: Confinement | None,
 ) -> None:
-    """The life of a child: answer each item of each batch, until the parent closes the pipe or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    """The main loop of a child: answer each item of each batch, until the parent closes the pipe or dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     for number in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -296,7 +298,7 @@ def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
         except MachineFault as error:
             return _Stop(str(error))
         return Failed(TOO_MUCH_MEMORY)
-    except Exception as error:  # a run of a million files does not end at the first surprise; its name is in the table
+    except Exception as error:  # one unexpected error must not end a long run; the table names it
         if fault := machine_fault(error):
             return _Stop(str(fault))
         if isinstance(error, PermissionError | ImportError):  # inputs are checked before: this is no fault of theirs
@@ -315,7 +317,7 @@ def _answer(connection: Connection, answers: list[tuple[int, Any]]) -> None:
             for answer in answers:
                 _answer(connection, [answer])
         else:
-            failed = Failed(f"What was made of it can't be handed back: {words_of(error)}")
+            failed = Failed(f"Its result can't be sent back: {words_of(error)}")
             connection.send([(position, failed) for position, _ in answers])
 
 
@@ -330,12 +332,12 @@ def _be_quiet_and_modest(memory_bytes: int) -> None:
     import cv2
 
     cv2.setNumThreads(1)
-    # libjpeg, libpng and OpenCV each write to standard error in their own way; what counts comes back as a reason.
+    # libjpeg, libpng and OpenCV each write to standard error in their own way; the reason is returned instead.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     os.close(nowhere)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash is expected now and then; its remains are of no use
-    if sys.platform == "linux":  # elsewhere the size of the address space is no measure of what is used
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected now and then; core dumps are of no use
+    if sys.platform == "linux":  # elsewhere the address space says little about memory in use
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _, most = resource.getrlimit(resource.RLIMIT_AS)
         wanted = taken + memory_bytes
@@ -343,9 +345,9 @@ def _be_quiet_and_modest(memory_bytes: int) -> None:
 
 
 def _reuse_memory() -> None:
-    """Have glibc keep what is freed for the next picture: returning it to the kernel costs a fifth of all time."""
+    """Make glibc keep freed memory for the next picture: returning it to the kernel costs a fifth of all time."""
     m_trim_threshold, m_mmap_threshold = -1, -3
     with suppress(OSError, AttributeError):  # other C libraries have no such settings
         libc = ctypes.CDLL(None)
-        libc.mallopt(m_mmap_threshold, 32 * 1024**2)  # the most that older versions accept
+        libc.mallopt(m_mmap_threshold, 32 * 1024**2)  # the largest value that older versions accept
         libc.mallopt(m_trim_threshold, 256 * 1024**2)

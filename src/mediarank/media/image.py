@@ -1,12 +1,11 @@
-"""Decode one image file to RGB pixels as they are meant to be seen.
+"""Decode one image file to RGB pixels as they should be shown.
 
-OpenCV decodes what it decodes right, which is nearly everything; Pillow reads all but the plainest headers first and
-takes over where OpenCV is wrong: transparency (which OpenCV drops), CMYK (which it rounds down), the orientation of
-AVIF, HEIC (by pillow-heif), and files that OpenCV refuses, for a second opinion and a better reason. Both see a
-buffer, not a file, because only then does OpenCV refuse a JPEG that is cut off instead of filling it up with grey. Of a
-camera's RAW file the embedded preview is decoded.
+OpenCV decodes nearly everything; Pillow first reads all but the plainest headers and takes over where OpenCV is wrong:
+transparency (which OpenCV drops), CMYK (which it rounds down), the orientation of AVIF, HEIC (by pillow-heif), and
+files that OpenCV refuses, for a second try and a better reason. Both get a buffer, not a file, because only then does
+OpenCV refuse a truncated JPEG instead of filling it with grey. Of a camera's RAW file the embedded preview is decoded.
 
-EXIF orientation is honoured, 16-bit values are scaled to 8, transparent parts become white, animations give their
+EXIF orientation is applied, 16-bit values are scaled to 8, transparent parts become white, animations give their
 first frame and multi-page files their first page. Embedded colour profiles are not applied.
 """
 
@@ -43,10 +42,10 @@ _RANGELESS_MODES: Final = ("F", "I")
 
 @dataclass(frozen=True)
 class ImageHeader:
-    """What is known of an image before it is decoded; `width` and `height` are as shown.
+    """Facts about an image before it is decoded; `width` and `height` are as shown.
 
     orientation : EXIF's, 1 (upright) to 8
-    transparent : some pixels may be
+    transparent : whether some pixels may be transparent
     """
 
     format: str
@@ -82,7 +81,7 @@ def decode_image(path: Path, limits: Limits) -> Pixels:
 def read_image(path: Path, limits: Limits) -> DecodedImage:
     """Decode an image and keep the bytes it came from, so that a file is read once.
 
-    Raises MediaError, with the reason, for what is no image, too large, cut off, or can't be decoded.
+    Raises MediaError, with the reason, if it is no image, too large, cut off, or can't be decoded.
     """
     limits.check_file(path)
     with faults_of_file():
@@ -100,7 +99,7 @@ def _preview(path: Path, limits: Limits) -> DecodedImage:
         return decoded
     pixels = np.ascontiguousarray(np.rot90(decoded.pixels, preview.quarter_turns))
     height, width = pixels.shape[:2]
-    # The mode says that the bytes are not what the pixels show, so that they are not used in their place.
+    # The mode marks that the file's bytes differ from the pixels, so that the bytes are not used as a working copy.
     return DecodedImage(replace(decoded.header, width=width, height=height, mode="turned"), decoded.data, pixels)
 
 
@@ -117,7 +116,7 @@ def _read_bytes(data: bytes, path: Path, limits: Limits) -> DecodedImage:
 
 
 def _plain_jpeg(data: bytes, limits: Limits) -> DecodedImage | None:
-    """An ordinary JPEG, without a look at it by Pillow; None for others and for what OpenCV refuses."""
+    """An ordinary JPEG, decoded without Pillow; None for others and for those that OpenCV refuses."""
     size = plain_jpeg_size(data)
     if size is None:
         return None
@@ -139,7 +138,7 @@ def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[Image
     if name == "HEIF":
         _register_heif()
     with faults_of_file(), warnings.catch_warnings():
-        # Pillow warns of pixels, which our own limit decides, and of odd EXIF blocks, which do no harm.
+        # Pillow warns of too many pixels, which our own limit covers, and of odd EXIF blocks, which are harmless.
         warnings.simplefilter("ignore")
         try:
             image = Image.open(file, formats=[name])
@@ -156,7 +155,7 @@ def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[Image
 
 
 def _check_png_chunks(data: bytes) -> None:
-    """Refuse a chunk that is longer than the file: decoders take memory for all that it declares."""
+    """Refuse a chunk that is longer than the file, because decoders allocate the declared size."""
     position = len(_PNG)
     while position + 12 <= len(data):
         length = int.from_bytes(data[position : position + 4], "big")
@@ -167,19 +166,19 @@ def _check_png_chunks(data: bytes) -> None:
 
 
 def _orientation(image: Image.Image) -> int:
-    """EXIF's, where the header holds it; asking Pillow regardless would make it decode a PNG to look behind it."""
+    """EXIF's, if the header holds it; otherwise Pillow would decode a whole PNG to look for it."""
     if image.format != "TIFF" and not image.info.keys() & {"exif", "Raw profile type exif"}:
         return 1
     try:
         value = image.getexif().get(ExifTags.Base.Orientation, 1)
-    except Exception:  # a damaged EXIF block raises nearly anything, and does not harm the pixels
+    except Exception:  # a damaged EXIF block may raise any exception, and does not affect the pixels
         return 1
     return value if value in range(1, 9) else 1
 
 
 @cache
 def _register_heif() -> None:
-    """Teach Pillow to open HEIC; it turns pictures upright itself. Not at import: most collections have none."""
+    """Make Pillow open HEIC, which it turns upright itself; not at import, because most collections have none."""
     import pillow_heif
 
     pillow_heif.register_heif_opener(thumbnails=False, decode_threads=1)
@@ -203,7 +202,7 @@ def _by_opencv(data: bytes, header: ImageHeader) -> Pixels | None:
 def _by_pillow(image: Image.Image, header: ImageHeader) -> Pixels:
     if header.mode in _RANGELESS_MODES or header.mode.startswith("I;16"):
         raise MediaError(
-            f"Its pixels (mode {header.mode}) have no range that a viewer could agree on, or are damaged; "
+            f"Its pixels (mode {header.mode}) have an unknown range of values, or are damaged; "
             "save it with 8 or 16 bits per channel."
         )
     image = ImageOps.exif_transpose(image)

@@ -1,4 +1,4 @@
-"""The size of an ordinary JPEG from its first markers, ten times faster than a general reader finds it.
+"""The size of an ordinary JPEG from its first markers, ten times faster than a general reader.
 
 In a collection of small pictures the header costs half as much as the pixels. Anything out of the ordinary (EXIF,
 CMYK, 12 bits, arithmetic or lossless coding, markers out of place) is left to Pillow.
@@ -16,7 +16,7 @@ _APPLICATION: Final = range(0xE0, 0xF0)
 
 def plain_jpeg_size(data: bytes) -> tuple[int, int, int] | None:
     """(width, height, channels) of an upright 8-bit grey or colour JPEG; None if it may be another kind."""
-    position = 2  # behind the marker that starts the file
+    position = 2  # after the marker that starts the file
     while position + 10 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         if marker in _ORDINARY_FRAMES:

@@ -1,4 +1,4 @@
-"""Limits on what one media file may ask for. Declared sizes are checked before memory is taken for them."""
+"""Limits on what one media file may need. Declared sizes are checked before memory is allocated for them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limits:
     max_pixels : of an image or of one frame of a clip; Pillow accepts no more than the upper bound given here
     max_seconds : of a clip or sound
     max_frames : of a clip
-    timeout_seconds : for decoding one file, in which a hanging decoder is ended (see `guard`)
+    timeout_seconds : for decoding one file; a decoder that takes longer is ended (see `guard`)
     """
 
     __pydantic_config__: ClassVar[dict[str, Any]] = {"extra": "forbid"}
@@ -34,7 +34,7 @@ class Limits:
     timeout_seconds: Annotated[float, Field(gt=0)] = 300.0
 
     def check_file(self, path: Path) -> None:
-        """Refuse what is not a file, is empty or is too large, without opening it (a pipe would block)."""
+        """Refuse a path that is not a file, is empty or is too large, without opening it (a pipe would block)."""
         try:
             status = path.stat()
         except OSError as error:

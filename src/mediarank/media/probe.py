@@ -1,6 +1,6 @@
-"""Find out what a file is, how large, and when and where it was taken, from its header alone.
+"""Find out what a file is, how large, and when and where it was taken, from its header only.
 
-The content decides what it is, not the extension; only RAW files that are TIFF files inside go by their names.
+The content decides what it is, not the extension; only RAW files that are TIFF files inside are recognised by name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Probe:
 def probe(path: Path, limits: Limits) -> Probe:
     """Read the header of an image (the first frame of an animated one), a clip or a sound.
 
-    Raises MediaError for what can't be used, with the reason.
+    Raises MediaError, with the reason, if the file can't be used.
     """
     limits.check_file(path)
     head = read_head(path)
@@ -61,7 +61,7 @@ def probe(path: Path, limits: Limits) -> Probe:
 
 
 def _probe_raw(path: Path, limits: Limits) -> Probe:
-    """Of a RAW file the size is that of its preview, as shown; EXIF is the file's own, where Pillow can read it."""
+    """The probe of a RAW file: the size of its preview, as shown, and the file's own EXIF if Pillow can read it."""
     decoded = read_image(path, limits)
     taken = NOTHING_TAKEN
     with suppress(MediaError), opened_image(path, limits) as (_, image):

@@ -1,6 +1,6 @@
 """The preview inside a camera's RAW file, by the optional package `rawpy` (LibRaw).
 
-Developing RAW data is a matter of taste; the preview is what the camera showed, and is enough to rank pictures by.
+Developing RAW data is a matter of taste; the preview is what the camera showed, and is enough for ranking.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ NEEDS_RAWPY: Final = (
     "Camera RAW files need the package rawpy: install it with `pip install 'mediarank[raw]'`, or add JPEG copies."
 )
 _QUARTER_TURNS: Final = {3: 2, 5: 1, 6: 3}
-"""LibRaw's `flip` -> how often to turn by 90° against the clock."""
+"""LibRaw's `flip` -> number of counter-clockwise turns by 90°."""
 
 
 @dataclass(frozen=True)
 class Preview:
-    """data : bytes of an image file that Pillow can open
-    quarter_turns : how often to turn it by 90° against the clock
+    """A preview as an image file.
+
+    data : bytes of an image file that Pillow can open
+    quarter_turns : number of counter-clockwise turns by 90°
     """
 
     data: bytes
@@ -30,7 +32,7 @@ class Preview:
 
 
 def raw_preview(path: Path) -> Preview:
-    """The preview of a RAW file. Raises UnsupportedMedia where rawpy is missing or the file has no preview."""
+    """The preview of a RAW file. Raises UnsupportedMedia if rawpy is missing or the file has no preview."""
     try:
         import rawpy
     except ImportError:
@@ -52,7 +54,7 @@ def raw_preview(path: Path) -> Preview:
 
 
 def _as_ppm(pixels: object) -> bytes:
-    """An uncompressed preview, (H, W, 3) uint8, as the plainest image file there is."""
+    """An uncompressed preview, (H, W, 3) uint8, as the plainest image file format."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(pixels, dtype=np.uint8))

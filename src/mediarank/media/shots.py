@@ -25,22 +25,22 @@ WINDOW: Final = 12
 """Frames on either side that are compared; also the shortest shot."""
 
 THRESHOLD: Final = 0.15
-"""Of `difference`: what two stretches must exceed to be different shots. Steady shots stay well below half of it,
-unlike scenes exceed it, and so do the two sides of a dissolve that takes no longer than a second."""
+"""Stretches whose `difference` exceeds this are different shots. Steady shots stay well below half of it; different
+scenes exceed it, and so do the two sides of a dissolve of up to a second."""
 
 THUMBNAIL: Final = (64, 48)
 """Width and height of the pictures that `describe` takes."""
 
 _BINS: Final = 32
 _CELLS: Final = (8, 6)
-_FLAT: Final = 4.0  # edge strength added to each cell, so that noise in a flat picture is not taken for structure
+_FLAT: Final = 4.0  # edge strength added to each cell, so that noise in a flat picture does not count as structure
 _SMOOTH: Final = np.array([0.25, 0.5, 0.25], np.float32)
 _KEPT: Final = 8
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A frame on offer: when it is shown, a thumbnail of it, and how to get the picture itself."""
+    """A frame to choose from: when it is shown, its thumbnail, and how to get the picture itself."""
 
     seconds: float
     thumbnail: Pixels
@@ -59,7 +59,7 @@ def describe(thumbnail: Pixels) -> Floats:
 
 
 def difference(one: Floats, other: Floats) -> float:
-    """Between two descriptions, 0 to 1: the geometric mean of what changed in colours and in edges."""
+    """Between two descriptions, 0 to 1: the geometric mean of the changes in colours and in edges."""
     gap = np.abs(one - other)
     colours, edges = gap[: 3 * _BINS].sum() / 2, gap[3 * _BINS :].sum() / 2
     return float(np.sqrt(colours * edges))
@@ -68,7 +68,7 @@ def difference(one: Floats, other: Floats) -> float:
 def shot_starts(descriptions: Iterable[Floats]) -> Iterator[bool]:
     """For each frame, in order, whether a shot starts with it; looks at most `2 * WINDOW` frames ahead."""
     window: deque[Floats] = deque(maxlen=2 * WINDOW)
-    changes: list[float] = [0.0] * WINDOW  # of each frame against those before it; 0 where too few are before it
+    changes: list[float] = [0.0] * WINDOW  # of each frame against those before it; 0 if there are too few
     decided = seen = 0
     for description in descriptions:
         seen += 1

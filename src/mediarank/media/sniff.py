@@ -1,8 +1,8 @@
 """Find out what a file is from its first bytes, whatever its name says.
 
-`image_format` names the decoder of an image, `is_raw` recognises camera RAW files; clips and sounds are left to
-FFmpeg's own recognition. The rest says in words what a file that is not media holds, because "named .mp4, but holds a
-web page" is a reason that people can act upon.
+`image_format` names the decoder of an image, `is_raw` recognises camera RAW files; FFmpeg itself recognises clips and
+sounds. The rest says in words what a file that is not media contains, because "named .mp4, but holds a web page" is a
+reason that people can act on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RAW_EXTENSIONS: Final = frozenset(
         ".x3f", ".3fr", ".erf", ".kdc", ".dcr", ".mrw", ".mos", ".iiq", ".rwl", ".gpr",
     )
 )  # fmt: skip
-"""Files of cameras that hold what the sensor saw, with a preview to look at."""
+"""Camera files that hold the sensor's data, with a preview."""
 
 MEDIA_EXTENSIONS: Final = RAW_EXTENSIONS | frozenset(
     (
@@ -66,7 +66,7 @@ _KNOWN_CONTENT: Final = (
 
 
 def is_media_name(path: Path) -> bool:
-    """Whether a file in a collection is taken for media at all, by its extension."""
+    """Whether a file of a collection counts as media, by its extension."""
     return path.suffix.lower() in MEDIA_EXTENSIONS
 
 
@@ -90,7 +90,7 @@ def image_format(head: bytes) -> str | None:
         brands = head[8:64]
         if b"avif" in brands or b"avis" in brands:
             return "AVIF"
-        # FFmpeg would take one tile of a HEIC picture for a clip of one frame.
+        # FFmpeg would treat one tile of a HEIC picture as a clip of one frame.
         if any(brand in brands for brand in _HEIF_BRANDS):
             return "HEIF"
     return None

@@ -19,13 +19,13 @@ from mediarank.media.container import (
 from mediarank.media.limits import Limits
 from mediarank.types import Floats, MediaError, UnsupportedMedia
 
-_SANE_RATES: Final = range(1000, 1_000_001)  # others are damage, and would make the resampler's filters huge
+_SANE_RATES: Final = range(1000, 1_000_001)  # other rates mean damage, and would make the resampler's filters huge
 
 
 class SoundCollector:
     """Takes decoded frames of any layout and rate one by one; `finish` gives the samples, in [-1, 1].
 
-    A stream may change its layout or rate on the way: each stretch gets a new resampler.
+    A stream may change its layout or rate: each stretch gets a new resampler.
     """
 
     def __init__(self, sample_rate: int, limits: Limits, damage: Damage) -> None:
@@ -71,7 +71,7 @@ class SoundCollector:
 
     def _keep(self, frames: list[Any]) -> None:
         for frame in frames:
-            if frame is None:  # a resampler with nothing to do hands its flush through
+            if frame is None:  # a resampler with nothing left returns None
                 continue
             chunk = frame.to_ndarray().reshape(-1).astype(np.float32)
             self._samples += len(chunk)
@@ -82,7 +82,7 @@ class SoundCollector:
 def decode_sound(path: Path, limits: Limits, sample_rate: int = 16000) -> Floats:
     """The first sound track of a sound or clip, mixed to one channel.
 
-    Packets that can't be decoded are left out. Raises MediaError if nothing is left, or for what is too long.
+    Packets that can't be decoded are skipped. Raises MediaError if nothing is left, or if it is too long.
     """
     with open_container(path, limits) as container:
         stream = audio_stream(container)

@@ -15,7 +15,9 @@ from mediarank.media.working import fit_inside, read_picture
 def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
     """Item -> a small JPEG of its first picture, or None if it has none.
 
-    frames : the table of working copies; folder : where they are; side : pixels of the longer one
+    frames : the table of working copies
+    folder : where they are
+    side : pixels of the longer side
     """
     path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
 

@@ -1,8 +1,8 @@
-"""When each frame of a clip is shown, and which packets must be decoded to see some of them.
+"""When each frame of a clip is shown, and which packets must be decoded to get some of them.
 
-Reading a clip's packets without decoding them costs a hundredth of decoding. What they say of time holds for variable
-frame rates and for files cut off in the middle, where the header's length and rate do not. It also shows which
-packets nothing wanted depends on, so that eight frames of an hour are not paid for with the decoding of an hour.
+Reading a clip's packets without decoding them costs a hundredth of decoding. Their times also hold for variable frame
+rates and for truncated files, where the header's length and rate do not. They also show which packets no wanted frame
+depends on, so that eight frames of an hour do not need an hour of decoding.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Stamps = npt.NDArray[np.int64]
 class Timeline:
     """One entry per frame, in the order in which frames are coded.
 
-    stamps : when it is shown, in units of `time_base`; just 0, 1, 2, … if the file does not say
-    is_key : it can be decoded without any earlier one
-    timed : the file says
-    end : when the last frame ceases to be shown
+    stamps : when it is shown, in units of `time_base`; 0, 1, 2, … if the file does not say
+    is_key : whether it can be decoded without any earlier frame
+    timed : whether the file says when frames are shown
+    end : when the last frame is no longer shown
     """
 
     stamps: Stamps

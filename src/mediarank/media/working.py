@@ -29,8 +29,8 @@ _FULL_SCALE: Final = 32768
 def fit_inside(image: Pixels, max_side: int) -> Pixels:
     """Shrink an image by averaging areas so that no side is longer than `max_side`; one that fits is returned as it is.
 
-    What is much too large is halved first, as long as at least a factor of 1.5 is left: averages of 2 × 2 pixels are
-    exact and ten times faster than those of odd areas, which would take half as long as decoding did.
+    A much larger image is halved first, as long as a factor of at least 1.5 is left: averages of 2 × 2 pixels are exact
+    and ten times faster than those of odd areas, which would take half as long as decoding.
     """
     height, width = image.shape[:2]
     scale = max_side / max(height, width)
@@ -61,7 +61,7 @@ def read_picture(path: Path, sha256: str = "") -> Pixels:
 
 
 def encode_sound(samples: Floats, sample_rate: int) -> bytes:
-    """WAV bytes of samples in [-1, 1]; what lies outside is clipped."""
+    """WAV bytes of samples in [-1, 1]; values outside are clipped."""
     coded = np.clip(np.rint(samples * _FULL_SCALE), -_FULL_SCALE, _FULL_SCALE - 1).astype("<i2")
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
@@ -89,8 +89,8 @@ def read_sound(path: Path, sha256: str = "") -> Floats:
 def phash(image: Pixels) -> str:
     """A 64-bit perceptual hash as 16 hex digits: similar pictures differ in few bits.
 
-    A bit for each of the 8 × 8 lowest frequencies of the 32 × 32 grey picture: whether it is above their median. The
-    lowest, which is mean brightness, is above mid-grey instead; a flat picture has no other bit set.
+    One bit for each of the 8 × 8 lowest frequencies of the 32 × 32 grey picture: whether it is above their median. The
+    lowest, which is the mean brightness, is compared with mid-grey instead; a flat picture has no other bit set.
     """
     grey = cv2.cvtColor(image, cv2.COLOR_RGB2GRAY)
     small = cv2.resize(grey, (32, 32), interpolation=cv2.INTER_AREA).astype(np.float64) - 127.5

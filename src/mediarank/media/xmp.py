@@ -1,7 +1,7 @@
 """Keywords, title, rating, named regions and time from XMP, as Lightroom, digiKam and darktable write it.
 
-XMP comes from anywhere, so it is parsed without entities and document types, up to a limited length. What can't be
-parsed raises MediaError; what is in it but makes no sense is left out.
+XMP comes from anywhere, so it is parsed without entities and document types, up to a limited length. XMP that can't be
+parsed raises MediaError; values that make no sense are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DIGIKAM: Final = "{http://www.digikam.org/ns/1.0/}"
 _REGIONS: Final = "{http://www.metadataworkinggroup.com/schemas/regions/}"
 _AREA: Final = "{http://ns.adobe.com/xmp/sType/Area#}"
 _OWN_TAGS: Final = ("darktable", "_Digikam_Internal_Tags_")
-"""Branches of the tag tree that programs keep for themselves."""
+"""Branches of the tag tree that programs use internally."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class Region:
 
 @dataclass(frozen=True)
 class Description:
-    """What people said about a file, in it or beside it.
+    """What people wrote about a file, inside it or beside it.
 
-    rating : stars from 1 to 5, -1 for rejected, 0 for none
+    rating : stars from 1 to 5, -1 for rejected, 0 if not given
     """
 
     keywords: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Description:
         return bool(self.keywords or self.title or self.rating or self.regions)
 
     def or_else(self, other: Description) -> Description:
-        """This description, with what only `other` says: all keywords and regions of both."""
+        """This description, completed by `other`: all keywords and regions of both."""
         return Description(
             tuple(dict.fromkeys((*self.keywords, *other.keywords))),
             self.title or other.title,
@@ -150,7 +150,7 @@ def _number(text: str | None) -> float:
 
 
 def _clean(text: str | None) -> str:
-    """One line of printable text, of a length that a label may have."""
+    """One line of printable text, no longer than a label may be."""
     plain = re.sub(r"\s+", " ", text or "")
     return "".join(c for c in plain if c.isprintable()).strip()[:500]
 

@@ -17,7 +17,7 @@ from mediarank.similarity.tiles import VECTORISED, Matrix, as_rows, fill
 from mediarank.types import DataError
 
 TINY: Final = 1e-18
-"""Stands in for an empty bin: no histogram has less, and the product of two is still a float32."""
+"""Stands for an empty bin: smaller than any value of a histogram, and the product of two is still a float32."""
 LARGEST: Final = 1e12
 """Beyond this the product of three values would overflow float32."""
 
@@ -48,7 +48,7 @@ def _histograms(rows: Matrix) -> Matrix:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=VECTORISED)
 def _chi2_tile(X: Any, Z: Any, out: Any) -> None:
-    """Two rows of X at a time against each of Z; the last of an odd number goes with itself."""
+    """Two rows of X at a time against each of Z; if their number is odd, the last is computed twice."""
     half = X.shape[1] // 2
     for i in range(0, X.shape[0], 2):
         k = min(i + 1, X.shape[0] - 1)

@@ -1,7 +1,7 @@
 """Distances of some items to a collection by several feature types at once, and their scaling.
 
 `stack_distances` computes them type by type into one array. `spreads` gives the divisor of each type, so that all types
-count alike when they are added: the deviation of its distances. A constant feature type has no influence.
+have equal weight when they are added: the deviation of its distances. A constant feature type has no influence.
 """
 
 from __future__ import annotations
@@ -15,7 +15,12 @@ from mediarank.types import ConfigError, DataError, Floats
 
 
 def stack_distances(queries: Sequence[Floats], collection: Sequence[Floats], measures: Sequence[str]) -> Floats:
-    """(types, queries, items) float32. queries[k] : (q, d_k); collection[k] : (n, d_k); measures[k] : in DISTANCES"""
+    """(types, queries, items) float32.
+
+    queries[k] : (q, d_k)
+    collection[k] : (n, d_k)
+    measures[k] : in DISTANCES
+    """
     unknown = [name for name in measures if name not in DISTANCES]
     if unknown:
         raise ConfigError(f"There is no distance {', '.join(unknown)}; choose one of {', '.join(DISTANCES)}.")
@@ -41,7 +46,7 @@ def spreads(stack: Floats) -> Floats:
 
 
 def _deviation(values: Floats, block: int = 256) -> float:
-    """In double precision, a few rows at a time, since there may be gigabytes of them."""
+    """The deviation in double precision, a few rows at a time, since there may be gigabytes of them."""
     mean = values.mean(dtype=np.float64)
     parts = (values[start : start + block] - mean for start in range(0, len(values), block))
     return float(np.sqrt(sum(float(np.square(part).sum()) for part in parts) / values.size))

@@ -71,7 +71,7 @@ def _distributions(rows: Matrix) -> Matrix:
         raise DataError("KL compares histograms, but negative or undefined values were found; use l1 or l2.")
     total = rows.sum(axis=1, keepdims=True)
     shares = np.divide(rows, total, out=np.zeros_like(rows), where=total > 0)
-    # an empty histogram says nothing: it counts as uniform
+    # an empty histogram counts as uniform
     shares = np.where(total > 0, shares, 1 / rows.shape[1])
     return np.asarray((1 - PRIOR) * shares + PRIOR / rows.shape[1], dtype=rows.dtype)
 
@@ -83,7 +83,7 @@ def _directions(rows: Matrix) -> Matrix:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=VECTORISED)
 def _l1_tile(X: Any, Z: Any, out: Any) -> None:
-    """Two rows of X at a time against each of Z; the last of an odd number goes with itself."""
+    """Two rows of X at a time against each of Z; if their number is odd, the last is computed twice."""
     for i in range(0, X.shape[0], 2):
         k = min(i + 1, X.shape[0] - 1)
         x, y = X[i], X[k]

@@ -1,8 +1,8 @@
 """A kernel fitted on training items: γ from their distances, the scale from their spread, and the items themselves.
 
-Kernels of different features become comparable by trace normalisation, of the centred kernel: ranking functions only
-see differences of items, so the part of a kernel that all items share must not count for its size. Everything that is
-learned here is learned from training items and then kept.
+Trace normalisation of the centred kernel makes kernels of different features comparable: ranking functions only see
+differences of items, so the part of a kernel that all items share must not count for its size. Everything is
+learned from training items and then kept.
 """
 
 from __future__ import annotations
@@ -18,7 +18,11 @@ from mediarank.types import ConfigError
 
 @dataclass(frozen=True, eq=False)
 class FittedKernel:
-    """anchors (n, d) : training items, or landmarks; gamma : for kernels that decay, else None"""
+    """A kernel with its training items.
+
+    anchors (n, d) : training items, or landmarks
+    gamma : for kernels that decay, otherwise None
+    """
 
     kernel: str
     gamma: float | None

@@ -14,7 +14,7 @@ Positions = npt.NDArray[np.intp]
 
 
 def top(scores: npt.ArrayLike, count: int) -> Positions:
-    """Positions of the `count` highest scores, highest first; of equal ones the earlier is first.
+    """Positions of the `count` highest scores, highest first; among equals the earlier is first.
 
     >>> top([0.1, 0.5, 0.5, 0.9], 3).tolist()
     [3, 1, 2]
@@ -41,7 +41,7 @@ def nearest(
     """Positions and `weights · φ` of the best rows, by one exact pass.
 
     queries[k] : (d_k,); collections[k] : (n, d_k), possibly memory-mapped; weights : (4 × types,)
-    among : look at these rows only, such as those of a shortlist
+    among : use these rows only, such as those of a shortlist
     """
     if among is not None:
         chosen = np.sort(among)

@@ -1,9 +1,9 @@
-"""φ(q, p): how alike two items are, by several similarities on several feature types (paper 003, section 3.1).
+"""φ(q, p): how similar two items are, by several similarities on several feature types (paper 003, section 3.1).
 
-A feature type gives one number per similarity, oriented so that larger means more alike: cosine, negative L2, negative
-L1 and negative χ² distance. `phi_over_types` keeps them all, to learn from; `weighted_phi` adds them up with given
-weights in the same pass and keeps one score per item, to search with. Both read every row once, a fixed block at a
-time on all cores, so the result does not depend on the number of threads and memory-mapped features stay on disk.
+A feature type gives one number per similarity, oriented so that larger means more similar: cosine, negative L2,
+negative L1 and negative χ² distance. `phi_over_types` keeps them all, to learn from; `weighted_phi` adds them up with
+given weights in the same pass and keeps one score per item, to search with. Both read every row once, a fixed block at
+a time on all cores, so the result does not depend on the number of threads and memory-mapped features stay on disk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,11 @@ def phi(query: Floats, rows: Floats) -> Floats:
 
 
 def phi_over_types(queries: Sequence[Floats], collections: Sequence[Floats]) -> Floats:
-    """φ of one query over several feature types: (n, 4 × types). queries[k] : (d_k,); collections[k] : (n, d_k)"""
+    """φ of one query over several feature types: (n, 4 × types).
+
+    queries[k] : (d_k,)
+    collections[k] : (n, d_k)
+    """
     queries, count = _comparable(queries, collections)
     out = np.empty((count, _WIDTH * len(queries)), dtype=np.float32)
 
@@ -93,7 +97,7 @@ def _for_blocks(function: Callable[[int], None], count: int) -> None:
         return
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(function, starts):
-            pass  # drawing the results raises what a thread raised
+            pass  # reading the results raises what a thread raised
 
 
 # error_model="numpy" lets the division vectorise; fastmath without the nan and inf flags reorders sums only.

@@ -28,7 +28,7 @@ BLOCK: Final = 64
 def rank_thresholds(items: int, most: int = MOST) -> Thresholds:
     """The ranks θ that threshold rankers may ask for, ascending: all of 1 … items − 1, or as many in equal ratios.
 
-    Asking whether a rank is at most the number of items would tell nothing.
+    Whether a rank is at most the number of items is always true, so that threshold is left out.
 
     >>> rank_thresholds(5).tolist(), rank_thresholds(1000, 6).tolist()
     ([1, 2, 3, 4], [1, 4, 16, 63, 251, 999])
@@ -49,7 +49,7 @@ def rank_thresholds(items: int, most: int = MOST) -> Thresholds:
 def levels_of(distances: Floats, thresholds: Thresholds) -> Levels:
     """(queries, n) distances -> how many thresholds each item's rank exceeds: its rank is at most θ_b if that is ≤ b.
 
-    Distances of infinity (the query itself, say) come last.
+    Infinite distances (such as the query's to itself) come last.
     """
     n = distances.shape[1]
     level_of_rank = np.searchsorted(thresholds, np.arange(1, n + 1)).astype(np.uint8)
@@ -63,7 +63,7 @@ def levels_of(distances: Floats, thresholds: Thresholds) -> Levels:
 
 
 def cuts(distances: Floats, thresholds: Thresholds) -> Floats:
-    """The distance of one query's θ-th nearest item, for each θ: a selection, which takes time linear in the items.
+    """The distance of one query's θ-th nearest item, for each θ: a selection, in time linear in the items.
 
     distances : (n,); thresholds ascending; beyond the last item it is infinite, where every item is near enough
     """
@@ -76,7 +76,7 @@ def cuts(distances: Floats, thresholds: Thresholds) -> Floats:
 
 
 def _thinned(thresholds: Thresholds, most: int) -> Thresholds:
-    """Both ends and evenly chosen ones between."""
+    """Both ends and evenly spaced ones between."""
     places = np.round(np.linspace(0, len(thresholds) - 1, most)).astype(np.int64)
     return thresholds[places]
 

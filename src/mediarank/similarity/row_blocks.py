@@ -21,4 +21,4 @@ def for_blocks(function: Callable[[slice], None], count: int, block: int) -> Non
         return
     with ThreadPoolExecutor(workers) as pool:
         for _ in pool.map(function, blocks):
-            pass  # drawing the results raises what a thread raised
+            pass  # reading the results raises what a thread raised

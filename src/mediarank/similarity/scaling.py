@@ -30,7 +30,7 @@ class PhiScaler:
 
 
 def fit_scaler(matrices: Sequence[Floats], pairs: int, rng: np.random.Generator) -> PhiScaler:
-    """From about `pairs` random pairs of distinct training rows; each drawn query meets up to 200 others."""
+    """Fit to about `pairs` random pairs of distinct training rows; each drawn query is paired with up to 200 others."""
     count = len(matrices[0])
     others = min(200, count - 1)
     queries = rng.choice(count, size=min(count, max(1, pairs // others)), replace=False)

@@ -1,9 +1,9 @@
 """A shortlist in front of φ, for collections too large to compare with one by one.
 
-Each item becomes one short vector: its feature types, each of length 1 and weighted, side by side and projected to the
-few directions that keep most of a sample of them, so that dot products stand for the weighted sum of cosines. FAISS
-keeps them in an inverted file; a query looks into the nearest cells only. φ then ranks the shortlist exactly. `recall`
-measures what that loses.
+Each item becomes one short vector: its feature types, each scaled to length 1 and weighted, are concatenated and
+projected to the directions that keep most of the variance of a sample, so that dot products approximate the weighted
+sum of cosines. FAISS keeps the vectors in an inverted file; a query searches the nearest cells only. φ then ranks the
+shortlist exactly. `recall` measures the loss.
 """
 
 from __future__ import annotations
@@ -21,12 +21,17 @@ from mediarank.types import DataError, Floats
 
 _BLOCK: Final = 8192
 _SAMPLE: Final = 16384
-"""Items from which the directions to keep are found."""
+"""Items from which the directions are computed."""
 
 
 @dataclass(frozen=True)
 class Shortlist:
-    """index : FAISS's; projection : (all dimensions, short ones); cells : searched per query"""
+    """A FAISS index with its projection.
+
+    index : FAISS's
+    projection : (all dimensions, short ones)
+    type_weights : of the feature types
+    """
 
     index: Any
     projection: Floats
@@ -69,7 +74,7 @@ class Shortlist:
         return cls(index, projection, weights.astype(np.float32))
 
     def candidates(self, queries: Sequence[Floats], count: int, probes: int = 16) -> Positions:
-        """Rows that may be the nearest, `count` at most; more probes look into more cells."""
+        """Rows that may be the nearest, at most `count`; with more probes, more cells are searched."""
         import faiss
 
         vector = _joined([np.asarray(query)[None] for query in queries], self.type_weights) @ self.projection

@@ -76,4 +76,4 @@ def run_all(function: Callable[[Any], None], tasks: list[Any]) -> None:
             return
         with ThreadPoolExecutor(workers) as pool:
             for _ in pool.map(function, tasks):
-                pass  # drawing the results raises what a thread raised
+                pass  # reading the results raises what a thread raised

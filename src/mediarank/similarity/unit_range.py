@@ -30,7 +30,7 @@ class UnitRange:
         return cls(np.repeat(lows, widths).astype(np.float32), np.repeat(spans, widths).astype(np.float32))
 
     def transform(self, parts: Sequence[Floats]) -> Floats:
-        """Other items may fall outside [0, 1]; they are not clipped, which would lose their order."""
+        """Scale other items. Values outside [0, 1] are not clipped, because clipping would lose their order."""
         rows = np.concatenate(parts, axis=1)
         if rows.shape[1] != len(self.low):
             raise DataError(f"{len(self.low)} columns were scaled, but {rows.shape[1]} are given.")

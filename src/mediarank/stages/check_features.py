@@ -22,7 +22,7 @@ REQUIRED_ROLES = SplitCheckConfig(required_roles=("base", "test"))
 def run(
     families: Mapping[str, Extractor | LocalExtractor], config: FeatureCheckConfig, data: Path, baseline: Path
 ) -> str:
-    """Write `check_features/result.json`, and `passed` if all is well; what comes next waits for that file alone."""
+    """Write `check_features/result.json`, and `passed` if no check fails; later stages depend on `passed` only."""
     result = check_features(
         {name: store.read_features(data / "features" / name) for name in families},
         families,
@@ -48,9 +48,9 @@ def check_features(
     baseline: Mapping[str, Any],
     config: FeatureCheckConfig,
 ) -> CheckResult:
-    """baseline : the result of the version to compare with, or `{}`"""
+    """Run all checks. baseline : the result of the version to compare with, or `{}`"""
     expected = {name: expected_rows(family, frames, sounds) for name, family in families.items()}
-    # A family that finds nothing to look at (sound, in a collection of pictures) is not judged.
+    # A family that finds nothing to describe (sound, in a collection of pictures) is not judged.
     seeing = {name: matrix for name, matrix in matrices.items() if len(matrix) or expected[name]}
     lost = set(manifest.usable["item_id"]) - {*frames["item_id"], *sounds["item_id"]}
     about_splits = checks.check_splits(roles, manifest, labels, REQUIRED_ROLES, lost)
@@ -65,7 +65,7 @@ def check_features(
 
 
 def expected_rows(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds: pd.DataFrame) -> list[str]:
-    """The rows that a family's matrix should have: what it sees of the working copies."""
+    """The rows that a family's matrix should have, given the working copies."""
     if family.modality == "sound":
         return sorted(sounds["item_id"])
     seen = frames[frames["kind"] == "clip"] if family.modality == "clip" else frames

@@ -16,7 +16,7 @@ from mediarank.types import Manifest
 
 
 def run(config: ManifestCheckConfig, data: Path, baseline: Path) -> str:
-    """Write `check_manifest/result.json`, and `passed` if all is well; what comes next waits for that file alone."""
+    """Write `check_manifest/result.json`, and `passed` if no check fails; later stages depend on `passed` only."""
     folder = data / "manifest"
     result = check_manifest(
         store.read_manifest(folder / "manifest.parquet"),
@@ -35,5 +35,5 @@ def check_manifest(
     baseline: Mapping[str, Any],
     config: ManifestCheckConfig,
 ) -> CheckResult:
-    """baseline : the result of the version to compare with, or `{}`"""
+    """Run all checks. baseline : the result of the version to compare with, or `{}`"""
     return checks.check_manifest(manifest, labels, quarantine, ManifestSummary.from_result(baseline), config)

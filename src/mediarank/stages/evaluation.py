@@ -22,5 +22,8 @@ def run(name: str, config: EvaluationConfig, data: Path) -> str:
 
 
 def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    """Metrics of each method; none for a system that was skipped. scores : method -> test items × names"""
+    """Metrics of each method; empty for a system that was skipped.
+
+    scores : method -> test items × names
+    """
     return reporting(name).measure(scores, labels, config) if scores else NOTHING

@@ -33,7 +33,7 @@ def extract(
     roles: Roles,
     cache: FeatureCache,
 ) -> tuple[FeatureType, FeatureMatrix]:
-    """What was fitted, and one row per item that the family can see; cached vectors are not computed again.
+    """What was fitted, and one row per item that the family can describe; cached vectors are not computed again.
 
     A collection without any such item gives a matrix without rows, so one params.yaml serves many collections.
     """

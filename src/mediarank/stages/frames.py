@@ -25,7 +25,9 @@ CACHE_BYTES = 20 * 1024**3
 
 @dataclass(frozen=True)
 class Frames:
-    """frames, sounds : one row per working copy
+    """The working copies and the items that failed.
+
+    frames, sounds : one row per working copy
     failures, notes : item -> why it failed, or what a damaged clip lost
     """
 
@@ -40,7 +42,7 @@ class Frames:
         return pd.concat([quarantine, pd.DataFrame(rows, columns=quarantine.columns)], ignore_index=True)
 
     def require_few_failures(self, config: FramesConfig, items: int) -> None:
-        """Stop the run if so many items can't be decoded that the files are hardly to blame."""
+        """Stop the run if too many items can't be decoded: then the files are hardly the cause."""
         if len(self.failures) > config.max_failed_share * items:
             item, reason = next(iter(self.failures.items()))
             raise CheckFailed(

@@ -1,4 +1,4 @@
-"""Stage `manifest`: list what is in the collection, and what can be used.
+"""Stage `manifest`: list the items of the collection, and which can be used.
 
 Every file is fingerprinted and its header read; labels are joined to the items that they are about. A file or label
 that can't be used goes to the quarantine table with its reason, and the run goes on.
@@ -45,7 +45,7 @@ QUARANTINE_COLUMNS: Final = ("what", "item_id", "source", "reason")
 
 @dataclass(frozen=True)
 class ManifestConfig:
-    """limits : what a media file may ask for before it is refused"""
+    """limits : the most that a media file may need before it is refused"""
 
     limits: Limits = field(default_factory=Limits)
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
@@ -91,21 +91,21 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
 def with_journal(
     manifest: Manifest, labels: Labels, quarantine: pd.DataFrame, journal: Path
 ) -> tuple[Labels, pd.DataFrame, pd.DataFrame]:
-    """Labels with the journal's statements on top, one row per statement, and the quarantine with those not used."""
+    """Labels with the journal's statements added, one row per statement, and the quarantine with the unused ones."""
     merged = merge_read(labels, manifest, Journal(journal).read())
     return merged.labels, merged.said, pd.concat([quarantine, merged.refused], ignore_index=True)
 
 
 def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:
-    """The group of each item, called after its first item: items that must not be split between fitting and testing.
+    """The group of each item, named after its first item: items that must not be split between fitting and testing.
 
-    Identical files are one group, and so are what the source says belongs together, a Live Photo (a picture and a clip
-    of one name) and a RAW file with its JPEG. An item that is said to be in two groups joins them.
+    One group is: identical files, items that the source says belong together, a Live Photo (a picture and a clip with
+    the same name), and a RAW file with its JPEG. An item in two groups joins them.
     """
     items = table["item_id"].tolist()
     known = set(items)
     said = [(item, group) for item, group in zip(named["item"], named["group"], strict=True) if item in known]
-    # One row per item for its content, one for its name, one for each group that it is said to be in.
+    # One row per item for its content, one for its name, one for each group that the source puts it in.
     members = [*items, *items, *(item for item, _ in said)]
     content = [f"content {sha or item}" for item, sha in zip(items, table["sha256"], strict=True)]
     shots = [f"shot {shot}" for shot in _shots(items, table["kind"].tolist())]
@@ -116,7 +116,7 @@ def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:
 def _shots(items: list[str], kinds: list[str]) -> list[str]:
     """For each item the picture that was taken with the same press of the shutter, or itself.
 
-    That is what has the same folder and name without the ending: a picture and clips, a picture and RAW files.
+    Those have the same folder and the same name without extension: a picture and clips, or a picture and RAW files.
     """
     parts: dict[str, list[tuple[str, str]]] = {}
     for item, kind in zip(items, kinds, strict=True):

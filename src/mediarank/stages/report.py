@@ -27,8 +27,11 @@ from mediarank.types import Doubles, FeatureMatrix, Manifest, Roles
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """title : of the page; thumbnail_side : pixels of the longer side; results : pictures per ranked row
+    """Settings of the page.
 
+        title : of the page
+        thumbnail_side : pixels of the longer side
+        results : pictures per ranked row
     near_duplicate_bits : pictures whose hashes differ in this many bits or fewer are shown as near-duplicates
     """
 
@@ -41,7 +44,12 @@ class ReportConfig:
 
 @dataclass(frozen=True)
 class Pictures:
-    """frames : the table of working copies; picture : path of one -> its pixels; duplicates : groups that look alike"""
+    """The pictures of the report.
+
+    frames : the table of working copies
+    picture : path of a working copy -> its pixels
+    duplicates : groups that look alike
+    """
 
     frames: pd.DataFrame
     picture: Callable[[str], Pixels]
@@ -100,12 +108,16 @@ def build_report(
     config: ReportConfig,
     pictures: Pictures,
 ) -> str:
-    """The page as HTML. checks : stage -> its result; results : system -> what it wrote"""
+    """The page as HTML.
+
+    checks : stage -> its result
+    results : system -> what it wrote
+    """
     classes = labels.class_of
     role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
     ranked = [_section(name, result, labels, thumbnail, config) for name, result in results.items()]
     glance = _glance(manifest, labels, pictures, thumbnail, config)
-    # Where nothing was learned, the pictures come first.
+    # If nothing was learned, the pictures come first.
     sections = [
         *([*ranked, glance] if any(result.scores for result in results.values()) else [glance, *ranked]),
         collection_section(manifest.usable, classes, quarantine, role_of),

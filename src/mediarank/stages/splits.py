@@ -26,7 +26,7 @@ from mediarank.types import ROLES, DataError, Doubles, Manifest, Roles, lot
 
 BASE, RANK, VALID, TEST = range(len(ROLES))
 ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])
-"""Which roles are dealt out."""
+"""The roles that are dealt out."""
 FOLDS = 5
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -172,7 +172,7 @@ def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
 
 
 def _folds(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
-    """Folds from 0 up: the source's in the order of their names, the others dealt out; and what had to move."""
+    """Folds from 0 up: the source's in the order of their names, the others dealt out; and which items moved."""
     names = sorted(set(prescribed.tolist()) - {""}, key=lambda name: (not name.isdecimal(), len(name), name))
     rows = np.flatnonzero(prescribed == "")
     folds = np.zeros(len(prescribed), dtype=np.intp)
@@ -182,13 +182,13 @@ def _folds(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, 
     series = pd.Series(folds)
     torn = series.groupby(dealer.groups).transform("nunique").to_numpy() > 1
     whole = folds.copy()
-    # The fold that most of a group is in; of equals the first.
+    # The fold that most of a group is in; among equals the first.
     whole[torn] = series[torn].groupby(dealer.groups[torn]).transform(lambda f: f.mode().iloc[0]).astype(np.intp)
     return whole, _moved("fold", (whole != folds) & (prescribed != ""), dealer)
 
 
 def _source_roles(dealer: _Dealer, prescribed: npt.NDArray[np.str_]) -> tuple[Numbers, list[str]]:
-    """The source's own roles and what had to move: a group in several roles gets the strictest of them."""
+    """The source's own roles, and which items moved: a group in several roles gets the strictest of them."""
     missing = dealer.items.loc[prescribed == "", "item_id"]
     if len(missing) == len(prescribed):
         raise DataError("splits.protocol is `source`, but this source has no split; use `shares` or `folds`.")
@@ -245,7 +245,7 @@ def _warnings(roles: Roles, items: pd.DataFrame, marks: Mapping[str, Sequence[st
             where.setdefault((mark, kind), set()).add(role)
     missing = {key: [r for r in ROLES if r in used[key[1]] - found] for key, found in sorted(where.items())}
     return [
-        f"{mark} has no {kind} in {' and '.join(gaps)}: it has too few"
+        f"{mark} has no {kind} in {' and '.join(gaps)}: there are too few of them"
         for (mark, kind), gaps in missing.items()
         if gaps
     ]

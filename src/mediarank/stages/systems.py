@@ -9,6 +9,7 @@ from typing import Any
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
+from mediarank.systems.calibrate import calibration_arrays
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Needs
 from mediarank.systems.registry import fit_of
@@ -67,4 +68,6 @@ def fit_system(name: str, inputs: Inputs, config: Any) -> FittedSystem:
         if not len(scores):
             raise DataError(f"{name}/{method} ranked nothing: no test item has the labels that it needs.")
         scores.require_finite()
-    return FittedSystem(*fitted.model.to_arrays(), fitted.scores, fitted.figures)
+    arrays, facts = fitted.model.to_arrays()
+    arrays = {**arrays, **calibration_arrays(name, fitted.model, inputs)}
+    return FittedSystem(arrays, facts, fitted.scores, fitted.figures)

@@ -1,4 +1,4 @@
-"""Stage `wire`: is dvc.yaml what params.yaml and the code ask for? `mediarank wire` writes it.
+"""Stage `wire`: check that dvc.yaml fits params.yaml and the code; `mediarank wire` writes it.
 
 `stages` says what each stage reads and writes; this is the only place where that is written down. The code of a
 stage is its module here and all that this imports (`ops/runs/import_closure.py`); for a feature type that includes
@@ -31,9 +31,9 @@ HEADER: Final = """\
 # the data it reads, the checks it waits for, and the code it runs.
 """
 REGISTRIES: Final = ("systems/registry.py", "features/families.py")
-"""They only say which module a name stands for, so they are no dependency: the module itself is."""
+"""These only map a name to its module, so they are no dependency: the module itself is."""
 DEMO: Final = "collections/demo"
-"""A dependency through `collection.path`, which names it while the demo is the source."""
+"""A dependency only through `collection.path`, which names it while the demo is the source."""
 RESULTS: Final = ("metrics", "plots")
 MEASURED: Final = ("metrics.json", "summary.parquet", "per_query.parquet", "curves.csv")
 

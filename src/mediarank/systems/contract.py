@@ -1,4 +1,4 @@
-"""What a system is given, and what it gives back. A system composes features, similarities and learners; no more."""
+"""What a system gets and what it returns. A system only combines features, similarities and learners."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import numpy as np
 from mediarank.labels import Labels
 from mediarank.types import DataError, FeatureMatrix, Roles
 
-if TYPE_CHECKING:  # slow to import, and evaluation does without
+if TYPE_CHECKING:  # slow to import, and evaluation does not need it
     from mediarank.base_models.pool import SVMPool
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """features : by name; labels : of usable items; roles : who may see what
+    """What a system learns from.
 
-    pools, base_scores : feature type -> its concept models, and how they score all items, for systems that build on
+    features : feature type -> its matrix
+    labels : of usable items
+    roles : which items may be used for what
+    pools, base_scores : feature type -> its concept models, and their scores of all items, for systems that build on
         them
     """
 
@@ -32,7 +35,7 @@ class Inputs:
     def feature(self, name: str) -> FeatureMatrix:
         if name not in self.features:
             known = ", ".join(self.features) or "none"
-            raise DataError(f"The feature type {name!r} is not there ({known}); list it under features in params.yaml.")
+            raise DataError(f"The feature type {name!r} is missing ({known}); list it under features in params.yaml.")
         return self.features[name]
 
 
@@ -41,7 +44,7 @@ class Outcome:
     """A fitted system and how it ranks.
 
     arrays, facts : the model, as npz and JSON; `skipped` among the facts says why there is none
-    scores : method -> a matrix with a row a query and a column a candidate; higher is better
+    scores : method -> a matrix with one row per query and one column per candidate; higher is better
     """
 
     arrays: Mapping[str, np.ndarray[Any, Any]]

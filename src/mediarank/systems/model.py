@@ -17,7 +17,7 @@ import numpy as np
 
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, shared_items
 
-if TYPE_CHECKING:  # slow to import, and most models do without
+if TYPE_CHECKING:  # slow to import, and most models do not need it
     from mediarank.base_models.pool import SVMPool
 
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -28,10 +28,10 @@ Described = Mapping[str, FeatureMatrix]
 
 @dataclass(frozen=True)
 class Needs:
-    """What a model looks at.
+    """What a model uses.
 
     features : feature types that an item must be described by
-    base_models : feature types whose concept models it asks
+    base_models : feature types whose concept models it uses
     collection : feature types of which it needs the collection's own vectors, for neighbours or candidates
     """
 
@@ -57,7 +57,7 @@ class Answer:
     """How items score for one name, and what that cost.
 
     scores : (items,) higher is better
-    evaluations, possible : base models asked about items, and how many that would be without skipping any
+    evaluations, possible : base models evaluated on items, and how many there would be without skipping
     """
 
     scores: Doubles
@@ -69,11 +69,11 @@ class RankingModel(ABC):
     """A fitted system. Subclasses are called `Model` and live in `systems/<name>/model.py`.
 
     methods : the fitted methods, in the order of params.yaml; each can be asked
-    validation : method -> the figure that decides which is served, higher is better; never from test items
-    served : the method that answers where none is named (see `choose_served`)
+    validation : method -> the result on validation items that decides which is served, higher is better
+    served : the method that answers if none is named (see `choose_served`)
     names : what items are scored for: concepts, events, words, attributes, or the items of the collection
     orders : what a ranking puts in order: the items of one name, or the names of one item
-    needs : what it looks at
+    needs : what it uses
     """
 
     orders: ClassVar[Orders] = "items"
@@ -89,7 +89,9 @@ class RankingModel(ABC):
     ) -> Doubles:
         """Scores (items, names), higher is better. Asking for one name costs one name.
 
-        items : of those that `able` gives; names : all by default; method : the served one by default
+        items : some of those that `able` gives
+        names : all by default
+        method : the served one by default
         """
 
     def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
@@ -98,7 +100,7 @@ class RankingModel(ABC):
         return Answer(scores, len(items), len(items))
 
     def able(self, described: Described) -> list[str]:
-        """The items, sorted, that are described well enough to be asked about."""
+        """The items, sorted, that have all features needed to be asked about."""
         return shared_items(described, self.needs.features)
 
     @abstractmethod
@@ -138,7 +140,7 @@ class Fitted:
 
 
 def choose_served(validation: Mapping[str, float], pinned: str | None = None) -> str:
-    """The pinned method, or the one that validated best; of equals the first.
+    """The pinned method, or the one with the best validation result; among equals the first.
 
     >>> choose_served({"uni_con": 0.5, "arow": 0.6, "scw": 0.6})
     'arow'

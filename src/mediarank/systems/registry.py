@@ -1,7 +1,7 @@
 """The systems by name. A system is one folder of this package, and all folders have the same anatomy.
 
 `config.py` holds `Config`, `fit.py` `fit`, `model.py` `Model`, `report.py` `measure` and `section`. Each is imported
-when it is asked for: reporting and opening a model do without the learners, most of which are slow to import.
+when first used: reporting and opening a model do not need the learners, most of which are slow to import.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
 class Fit(Protocol):
     def __call__(self, inputs: Inputs, config: Any) -> Fitted:
-        """Fit, and rank the test items. Raises `NotApplicable` if the collection lacks what that takes."""
+        """Fit, and rank the test items. Raises `NotApplicable` if the collection lacks what is needed."""
 
 
 class Reporting(Protocol):
-    """What `report.py` offers."""
+    """What `report.py` defines."""
 
     def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-        """How well each method ranks. scores : method -> test items × names"""
+        """How well each method ranks.
+
+        scores : method -> test items × names
+        """
 
     def section(
         self,

@@ -35,7 +35,7 @@ DAMPED: Final = 20.0
 """How much more cautious everybody's weights are about an event that speaks of one query."""
 IMPLIED: Final = 5.0
 """How much more cautious ranking weights are about results that were only passed over."""
-MORE_LIKE: Final = 0.6
+MORE_LIKE: Final = 1.5
 LESS_LIKE: Final = 0.2
 """What the results that fit, and those that don't, add to a search with the same query."""
 

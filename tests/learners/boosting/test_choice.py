@@ -26,7 +26,7 @@ def example(seed: int, positives: int = 9, items: int = 90) -> Examples:
     return Examples(np.column_stack([good, rng.uniform(-1, 1, items)]).astype(np.float32), relevant)
 
 
-def test_the_better_candidate_is_chosen_and_all_are_told() -> None:
+def test_the_better_candidate_is_chosen_and_all_are_reported() -> None:
     candidates = {"noise": Fixed({1: 1.0}).on, "good": Fixed({0: 1.0}).on}
     name, means = choose(candidates, [example(1), example(2)])
     assert name == "good"

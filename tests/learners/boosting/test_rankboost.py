@@ -152,7 +152,7 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         RankBoost().fit(np.zeros((3, 2), dtype=np.float32), [1, 0])
 
 
-def test_both_ranges_rank_alike_after_one_exact_step() -> None:
+def test_both_ranges_rank_the_same_after_one_exact_step() -> None:
     X, y = example(8)
     symmetric = RankBoost(rounds=1, step="exact").fit(X, y)
     unit = RankBoost(rounds=1, step="exact", score_range="unit").fit(X, y)

@@ -62,7 +62,7 @@ def test_a_classifier_that_says_the_same_of_all_changes_nothing_that_ranks(name:
 
 
 @ALL
-def test_repeats_side_by_side_are_repeats_one_by_one(name: str) -> None:
+def test_repeats_in_parallel_are_repeats_one_by_one(name: str) -> None:
     parts = [np.stack(part) for part in zip(*(made(seed) for seed in range(3)), strict=True)]
     test = made(9)[0]
     together = learned(name, *parts).predict(test)
@@ -78,7 +78,7 @@ def test_an_event_with_two_positives_and_a_target_without_any(name: str) -> None
     assert np.isfinite(fitted.predict(target)).all()
 
 
-def test_names_are_known_and_strangers_refused() -> None:
+def test_names_are_known_and_unknown_ones_refused() -> None:
     assert BEST in FUSIONS
     assert {kind.source for kind in FUSIONS.values()} == {"held_in", "out_of_fold", "both"}
     with pytest.raises(ConfigError, match="recycling"):

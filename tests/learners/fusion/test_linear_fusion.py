@@ -29,7 +29,7 @@ def test_meta_only_sees_the_target_alone() -> None:
     np.testing.assert_array_equal(other.weights_, fitted.weights_)
 
 
-def test_concatenation_sees_both_alike() -> None:
+def test_concatenation_treats_both_the_same() -> None:
     fitted = Concatenation().fit(SOURCE, SOURCE_Y, TARGET, TARGET_Y)
     both, y = np.concatenate([SOURCE, TARGET]), np.concatenate([SOURCE_Y, TARGET_Y])
     np.testing.assert_allclose(np.append(fitted.weights_, fitted.bias_), ridge(both, y))

@@ -1,4 +1,4 @@
-"""Stacks of kernels: Gram matrices and maps say the same, whole and in parts."""
+"""Stacks of kernels: Gram matrices and maps give the same results, as a whole and in parts."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_every_step_falls_and_convergence_is_recorded() -> None:
     assert model.history_[-1].weights == tuple(model.weights_)
 
 
-def test_out_of_steps_is_said() -> None:
+def test_out_of_steps_is_reported() -> None:
     features, pairs = problem(4, n=24)
     model = RankMKL(C=0.5, tol=1e-9, max_steps=1).fit(grams(features), pairs)
     assert not model.converged_

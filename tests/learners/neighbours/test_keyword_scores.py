@@ -66,7 +66,7 @@ def test_candidates_that_differ_in_scale_share_raw_scores() -> None:
     scaled, own = lead.scaled(raw)[:, :4], ready.keywords.rows[:, :4]
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose((scaled * own).sum(axis=0) / own.sum(axis=0), 1, rtol=1e-3)
-    # the two words at random have no lead of their own: a tenth of the median stands in for it
+    # the two words at random have no lead: a tenth of the median replaces it
     np.testing.assert_allclose(lead.units[4:], 0.1 * np.median(np.r_[lead.units[:4], -1, -1]), rtol=1e-4)
 
 
@@ -83,7 +83,7 @@ def test_sharpness_is_relative_to_the_contrast() -> None:
     )
 
 
-def test_contrast_of_nothing_to_tell_apart_is_one() -> None:
+def test_contrast_of_nothing_to_distinguish_is_one() -> None:
     assert contrast(np.zeros((3, 5), np.float32)) == 1.0
     assert contrast(np.float32([[3, 1, 2]]), depth=2) == 1.0
     assert contrast(np.float32([[5, 1, 2]]), depth=3) == 4.0

@@ -1,4 +1,4 @@
-"""Preferences: NDCG's fall by its definition, pairs that are what they say, and images that say nothing."""
+"""Preferences: the fall of NDCG by its definition, correct pairs, and images without preferences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TagProp: its gradient, a planted feature, sigmoids that lift rare words, and threads that leave no trace."""
+"""TagProp: its gradient, a planted feature, sigmoids that lift rare words, results independent of threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""2PKNN: against plain loops, with words that hardly or never occur, and images that must not be asked."""
+"""2PKNN: against plain loops, with words that rarely or never occur, and images that must not vote."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_equals_a_plain_loop(seed: int, per_word: int, sharpness: float) -> None
         np.testing.assert_allclose(got[q], expected, rtol=1e-5)
 
 
-def test_a_rare_word_is_heard_from_afar() -> None:
+def test_a_rare_word_gets_votes_from_far_neighbours() -> None:
     rows = np.zeros((50, 2), np.float32)
     rows[:49, 0], rows[49, 1] = 1, 1
     similarity = -np.arange(50, dtype=np.float32)[None] / 50

@@ -1,4 +1,4 @@
-"""Folds by image: stratified, groups whole, and nothing of a held-out image is learned from."""
+"""Folds by image: stratified, groups whole, and held-out images are not used for learning."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def test_duplicates_of_unequal_strength_do_not_stop_it() -> None:
         assert np.isfinite(scores).all()
 
 
-def test_nothing_to_learn_is_said() -> None:
+def test_nothing_to_learn_is_reported() -> None:
     nothing = OrderedPairs.from_strengths([1.0, 1.0])
     with pytest.raises(DataError, match="no ordered pair"):
         KernelRankSVM().fit(np.eye(2), nothing)

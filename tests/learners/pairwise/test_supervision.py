@@ -1,4 +1,4 @@
-"""What labels say of attributes: classes, items and compared pairs, alone and mixed."""
+"""Supervision of attributes by labels: classes, items and compared pairs, alone and mixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What moved between two versions, on summaries whose answer is known."""
+"""Drift between two versions, on summaries with a known answer."""
 
 from __future__ import annotations
 

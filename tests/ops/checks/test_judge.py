@@ -1,4 +1,4 @@
-"""Which failures are final, what they say, and when a follow-up is done again."""
+"""Which failures are final, their messages, and when a follow-up runs again."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_an_unknown_metric_is_named_with_the_known_ones(tmp_path: Path) -> None:
     ("comparison", "moved", "scheduled", "words"),
     [
         (Comparison("ap", 100, 1.0, 0.5, 0.5, 1.0), (), True, []),
-        (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.01), (), False, ["worse than the champion beyond noise"]),
+        (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.01), (), False, ["worse than the champion"]),
         (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.06), (), True, []),
         (Comparison("ap", 5, 0.05, 0.5, 0.9, 0.5), (), True, ["too few to compare"]),
         (
@@ -102,7 +102,7 @@ def test_a_lock_of_two_runs_is_refused() -> None:
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "new"}]}}, {})
     lock.require_one_run()
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "old"}]}}, {})
-    with pytest.raises(DataError, match=r"data/frames was made anew since features read it; run dvc repro"):
+    with pytest.raises(DataError, match=r"data/frames has changed since features read it"):
         lock.require_one_run()
 
 
@@ -136,7 +136,7 @@ def project(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> None:
     registry = Registry(project)
     again = promote(project, fitted_project.COPYING, CONFIG)
-    assert again[0].why == ("It is the champion already.",)
+    assert again[0].why == ("It is already the champion.",)
     assert len(registry.versions("retrieval")) == 1, "a version is registered once"
     shutil.rmtree(project / "data")
     fitted_project.make(project, noise=1.0, seed=1)
@@ -144,7 +144,7 @@ def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> N
     assert (kept.candidate, kept.champion, kept.promoted) == ("2", "1", False)
     assert kept.comparison is not None
     assert kept.comparison.candidate < kept.comparison.champion == 1.0
-    assert "worse than the champion beyond noise: ap" in " ".join(kept.why)
+    assert "worse than the champion: ap" in " ".join(kept.why)
     aliases = {v.number: v.aliases for v in registry.versions("retrieval")}
     assert aliases == {"1": (CHAMPION,), "2": (CHALLENGER,)}
     assert decisions(project)[0]["promoted"] is False
@@ -170,9 +170,7 @@ def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> N
     weights = registry.packed(version) / "model.npz"
     arrays = store.read_arrays(weights)
     store.write_arrays(weights, {**arrays, version.method: arrays[version.method][::-1]})
-    with pytest.raises(
-        TrialFailed, match=r"(?s)does not load and rank in a fresh process.*ranks otherwise than the stage"
-    ):
+    with pytest.raises(TrialFailed, match=r"(?s)does not load and rank.*ranks differently"):
         promote(project, fitted_project.COPYING, CONFIG, force=True)
     assert registry.bearing("retrieval", CHAMPION) is None
     assert decisions(project) == []
@@ -219,7 +217,7 @@ def test_without_a_champion_there_is_nothing_to_serve_or_compare_with(project: P
         promotion.champion_drift(project, "concepts", CONFIG)
 
 
-def test_what_can_not_be_served_is_said(fitted: Path) -> None:
+def test_what_can_not_be_served_is_reported(fitted: Path) -> None:
     with pytest.raises(ConfigError, match=r"concepts can't be promoted"):
         promote(fitted, fitted_project.COPYING, CONFIG, systems=["concepts"])
 

@@ -1,4 +1,4 @@
-"""What two runs differ in, and whether it is more than noise."""
+"""The differences between two runs, and whether they are significant."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def test_everything_as_json(tracked: Path, runs: Runs) -> None:
     }  # fmt: skip
 
 
-def test_code_that_was_never_committed_is_told(tracked: Path, runs: Runs, tmp_path: Path) -> None:
+def test_code_that_was_never_committed_is_reported(tracked: Path, runs: Runs, tmp_path: Path) -> None:
     """Another history, in which the code is not what ran."""
     git(tmp_path, "clone", "--quiet", str(tracked), "other")
     other = tmp_path / "other"
@@ -102,7 +102,7 @@ def test_a_file_leads_to_the_runs_that_used_it(tracked: Path, runs: Runs) -> Non
     assert users(tracked, runs, "images/unknown.jpg") == ([], [])
 
 
-def test_runs_whose_data_is_gone_are_told(tracked: Path, runs: Runs, tmp_path: Path) -> None:
+def test_runs_whose_data_is_gone_are_reported(tracked: Path, runs: Runs, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", str(tracked), "clone")
     clone = tmp_path / "clone"
     (clone / ".dvc/config.local").write_text("['remote \"store\"']\n    url = /nowhere/at/all\n")
@@ -120,10 +120,10 @@ def test_a_run_is_found_by_any_of_its_names(tracked: Path, runs: Runs) -> None:
     assert second.name in str(second)
 
 
-def test_what_is_not_there_is_told(tracked: Path, runs: Runs, tmp_path: Path) -> None:
+def test_what_is_not_there_is_reported(tracked: Path, runs: Runs, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no run 'zzz'.*The newest are: "):
         runs.find("zzz")
-    with pytest.raises(DataError, match="2 runs are called ''"):
+    with pytest.raises(DataError, match="2 runs are named ''"):
         runs.find("")
     with pytest.raises(DataError, match="no metric 'retrieval/scw'; it has retrieval/learned/map"):
         traced(tracked, runs, "v2", "retrieval/scw")

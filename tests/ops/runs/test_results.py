@@ -32,7 +32,7 @@ def test_nothing_to_show_yet(tmp_path: Path) -> None:
     assert report_address(tmp_path) == ""
 
 
-def test_a_row_a_system_and_method(tmp_path: Path) -> None:
+def test_one_row_per_system_and_method(tmp_path: Path) -> None:
     write(tmp_path / "data/evaluation/retrieval/metrics.json", {"uni_con": {"map": 0.5, "ndcg": 0.25}})
     write(tmp_path / "data/evaluation/concepts/metrics.json", {"a": {"map": 0.75}, "b": {"map": 1.0}})
     assert metrics_rows(tmp_path) == [

@@ -1,4 +1,4 @@
-"""What is urgent, how much is left, and what is remembered of a run."""
+"""Urgency of stages, the time left, and the times kept from earlier runs."""
 
 from __future__ import annotations
 

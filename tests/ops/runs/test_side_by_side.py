@@ -1,4 +1,4 @@
-"""Stages side by side against plain `dvc repro`, on a real toy project: same bytes, same cache, and how it ends."""
+"""Stages in parallel against plain `dvc repro`, on a real toy project: same bytes, same cache, and how it ends."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_only_what_changed_runs_and_what_is_remembered_is_restored(finished: Pat
     assert toy_project.contents(finished) == toy_project.contents(plain)
 
 
-def test_a_failure_is_told_and_what_ran_beside_it_is_kept(fresh: Path) -> None:
+def test_a_failure_is_reported_and_what_ran_beside_it_is_kept(fresh: Path) -> None:
     # Right begins when left has begun, and left ends when right has failed.
     (fresh / "meet").touch()
     (fresh / "pause").write_text("left")

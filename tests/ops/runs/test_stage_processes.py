@@ -58,7 +58,7 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_lines_are_heard_as_they_are_printed_and_the_code_is_kept(tmp_path: Path) -> None:
+def test_lines_are_passed_on_as_they_are_printed_and_the_code_is_kept(tmp_path: Path) -> None:
     # The second line is printed only after the first one has been heard.
     program = (
         "import os, sys, time\n"

@@ -1,4 +1,4 @@
-"""One MLflow run per lock, whatever happens: real MLflow, real SQLite, real processes."""
+"""One MLflow run per lock in all cases: real MLflow, real SQLite, real processes."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def test_a_failure_on_the_way_is_marked_and_the_next_attempt_succeeds(
     assert len(runs(root)) == 3
 
 
-def test_a_run_that_someone_deleted_is_written_anew(root: Path) -> None:
+def test_a_run_that_someone_deleted_is_written_again(root: Path) -> None:
     first = track(root)
     client(root).delete_run(first.run_id)
     assert track(root).run_id != first.run_id
@@ -306,7 +306,7 @@ def test_changed_params_are_refused(root: Path) -> None:
         track(root)
 
 
-def test_before_the_first_run_the_remedy_is_told(tmp_path: Path, root: Path) -> None:
+def test_before_the_first_run_the_remedy_is_reported(tmp_path: Path, root: Path) -> None:
     with pytest.raises(DataError, match=r"There is no dvc\.lock in .*; run dvc repro first"):
         track(tmp_path)
     project(root, systems={})
@@ -314,7 +314,7 @@ def test_before_the_first_run_the_remedy_is_told(tmp_path: Path, root: Path) -> 
         track(root)
 
 
-def test_a_database_of_another_mlflow_is_told(root: Path) -> None:
+def test_a_database_of_another_mlflow_is_reported(root: Path) -> None:
     with sqlite3.connect(root / "mlflow.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = 'bd07f7e963c5'")
     with pytest.raises(MediarankError, match="run: mlflow db upgrade sqlite:"):

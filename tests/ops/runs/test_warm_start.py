@@ -1,4 +1,4 @@
-"""Commands from the fork server: the same as `python -m`, warm, with code as it is, and ended like any other."""
+"""Commands from the fork server: the same as `python -m`, but warm, with the current code, ended like others."""
 
 from __future__ import annotations
 

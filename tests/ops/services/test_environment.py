@@ -1,4 +1,4 @@
-"""The variables are those that the installed tools look at."""
+"""The variables are those that the installed tools read."""
 
 from __future__ import annotations
 

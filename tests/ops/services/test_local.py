@@ -65,7 +65,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
 def ports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_PREFECT_PORT", str(free_port()))
     monkeypatch.setenv("MEDIARANK_MLFLOW_PORT", str(free_port()))
-    # What other tests told this process must not reach the servers of this one.
+    # Settings of other tests must not reach the servers of this one.
     for name in ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         monkeypatch.delenv(name, raising=False)
 
@@ -218,7 +218,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     toy_project.plain_repro(other)
     assert toy_project.contents(project) == toy_project.contents(other)
 
-    # What happened was told.
+    # Events were emitted.
     def told() -> list[str]:
         answer = ask(f"{api}/events/filter", {"filter": {"event": {"prefix": ["mediarank."]}}, "limit": 50}, entry)
         return sorted(event["event"] for event in answer["events"])

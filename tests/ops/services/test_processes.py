@@ -1,4 +1,4 @@
-"""Marks tell our processes from others: real ones, some of them unwilling."""
+"""Marks identify our processes: real processes, some of which refuse to end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_its_environment_and_log(tmp_path: Path) -> None:
 
 
 def test_what_came_of_it_is_ended_even_when_its_leader_is_gone(tmp_path: Path) -> None:
-    # The grandchild leaves for a session of its own; its mark stays.
+    # The grandchild moves to its own session; its mark stays.
     child = f"subprocess.Popen([sys.executable, '-c', 'import time; {SLEEP}'], start_new_session=True)"
     record = launch(tmp_path, child, "print('born', flush=True)", SLEEP)
     wait_for(lambda: len(record.members()) == 2)
@@ -85,7 +85,7 @@ def test_the_server_of_this_project_is_found_while_it_runs(tmp_path: Path) -> No
     assert processes.prefect_api(tmp_path) == ""
 
 
-def test_records_that_make_no_sense_are_nobodys(tmp_path: Path) -> None:
+def test_records_that_make_no_sense_match_no_process(tmp_path: Path) -> None:
     folder = tmp_path / ".mediarank"
     folder.mkdir()
     for text in ("", "[]", '{"prefect": {"pid": 1}}', '{"prefect": 1}'):

@@ -1,4 +1,4 @@
-"""Which versions there are, what each changed, and how well it does."""
+"""The list of versions, the changes of each, and its results."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_before_the_first_commit_there_are_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"), [("v9", "no version 'v9'"), ("--all", "no version"), ("start", "no dvc.lock")]
 )
-def test_what_is_no_version_is_told(versioned: Path, name: str, message: str) -> None:
+def test_what_is_no_version_is_reported(versioned: Path, name: str, message: str) -> None:
     git(versioned, "tag", "start", git(versioned, "commit-tree", "-m", "empty", git(versioned, "mktree", "/dev/null")))
     with pytest.raises(DataError, match=message):
         find_version(versioned, name)

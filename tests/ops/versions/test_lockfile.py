@@ -1,4 +1,4 @@
-"""dvc.lock read with yaml alone: its key, what is planned, and whether the workspace is what it says."""
+"""dvc.lock read with yaml only: its key, the planned stages, and whether the workspace matches."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_stages_that_are_no_longer_planned_do_not_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", ["collect", "features@lab", "evaluation@retrieval"])
-def test_a_planned_stage_that_has_not_run_is_told(tmp_path: Path, gone: str) -> None:
+def test_a_planned_stage_that_has_not_run_is_reported(tmp_path: Path, gone: str) -> None:
     write(tmp_path, stages={name: stage for name, stage in locked().items() if name != gone})
     with pytest.raises(DataError, match=f"lacks the stage\\(s\\) {gone}; run dvc repro first"):
         read_lock(tmp_path)
@@ -105,14 +105,14 @@ def test_a_matrix_has_the_addresses_that_are_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["dvc.lock", "dvc.yaml", "params.yaml"])
-def test_a_missing_file_is_told(tmp_path: Path, name: str) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path, name: str) -> None:
     write(tmp_path)
     (tmp_path / name).unlink()
     with pytest.raises(DataError, match=f"There is no {name} in .*; run"):
         read_lock(tmp_path)
 
 
-def test_damaged_yaml_is_told(tmp_path: Path) -> None:
+def test_damaged_yaml_is_reported(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "dvc.lock").write_text("stages: [")
     with pytest.raises(DataError, match="can't be read"):
@@ -133,7 +133,7 @@ def test_files_are_those_that_the_lock_speaks_of(tmp_path: Path) -> None:
         lock.files("data/raw")
 
 
-def test_changed_params_are_told(tmp_path: Path) -> None:
+def test_changed_params_are_reported(tmp_path: Path) -> None:
     write(tmp_path)
     read_lock(tmp_path).require_same_params()
     write(tmp_path, params={**PARAMS, "collect": {"seed": 8, "rate": 0.001}})

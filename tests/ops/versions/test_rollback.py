@@ -47,7 +47,7 @@ def test_there_and_back_again(versioned: Path) -> None:
     assert forward.outside == ("source",)
 
 
-def test_code_that_moved_on_is_told(versioned: Path) -> None:
+def test_code_that_changed_since_is_reported(versioned: Path) -> None:
     (versioned / "code.py").write_text("print('two')\n")
     versioned_project.commit(versioned, "better code")
     back = rollback(versioned, "v2")
@@ -56,7 +56,7 @@ def test_code_that_moved_on_is_told(versioned: Path) -> None:
     assert "git checkout" in back.summary()
 
 
-def test_sources_outside_the_project_are_told(versioned: Path) -> None:
+def test_sources_outside_the_project_are_reported(versioned: Path) -> None:
     read = [{"path": path, "md5": "0"} for path in ("/elsewhere/pictures", "../beside", "code.py")]
     version = find_version(versioned, "v1")
     apart = replace(version, lock=replace(version.lock, stages={"collect": {"deps": read}}))
@@ -211,7 +211,7 @@ def test_an_output_that_only_one_version_has_comes_and_goes(versioned: Path) -> 
     assert git(versioned, "status", "--porcelain") == ""
 
 
-def test_a_lock_that_git_left_behind_is_told_and_nothing_is_lost(versioned: Path) -> None:
+def test_a_lock_that_git_left_behind_is_reported_and_nothing_is_lost(versioned: Path) -> None:
     before = state(versioned)
     (versioned / ".git/index.lock").touch()
     with pytest.raises(MediarankError, match=r"index\.lock"):

@@ -1,4 +1,4 @@
-"""Damage in DVC's cache is found by reading, and healed from the remote or by running again."""
+"""Damage in DVC's cache is found by reading, and repaired from the remote or by running again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The system `annotation`: what it may see, what it finds, what it keeps, and collections that lack something."""
+"""The system `annotation`: what it may use, what it learns, what it keeps, and collections that lack something."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_images_that_share_no_word_have_nothing_to_prefer() -> None:
         fit(replace(inputs, labels=Labels({"keywords": alone})), replace(QUICK, methods=("rnn", "jec")))
 
 
-def test_a_collection_without_keywords_is_none_for_annotation(inputs: Inputs) -> None:
+def test_a_collection_without_keywords_has_nothing_for_annotation(inputs: Inputs) -> None:
     with pytest.raises(NotApplicable, match="keywords"):
         fit(replace(inputs, labels=Labels({})), QUICK)
 

@@ -1,4 +1,4 @@
-"""Training images: distances once, parts that see only their own, and positions that mean the same everywhere."""
+"""Training images: distances are computed once, parts see only their own images, and positions agree everywhere."""
 
 from __future__ import annotations
 

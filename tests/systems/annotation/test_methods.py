@@ -1,4 +1,4 @@
-"""Fitting and choosing: nothing leaks from held-out images, and what does best on them is chosen."""
+"""Fitting and choosing: nothing leaks from held-out images, and the method that does best on them is chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mediarank.systems.annotation.report import words_of
 
 
 def labelled(shuffled_fold: int | None = None) -> Labelled:
-    """All images as training images in three folds; the words of one fold may be dealt anew."""
+    """All images as training images in three folds; the words of one fold may be shuffled."""
     inputs = made_inputs(60)
     items = inputs.features["colour"].ids.tolist()
     true = words_of(inputs.labels, items)
@@ -63,7 +63,7 @@ def test_the_best_on_held_out_images_is_chosen() -> None:
     assert {tried.settings["rounds"] for tried in found["rnn"].tried} == {5, 20}
 
 
-def test_of_what_can_not_be_told_apart_the_most_balanced_is_chosen() -> None:
+def test_of_what_can_not_be_distinguished_the_most_balanced_is_chosen() -> None:
     def tried(precision: float, recall: float, error: float = 0.02) -> Tried:
         f1 = 2 * precision * recall / (precision + recall)
         return Tried({}, KeywordRule("count"), KeywordScores(precision, recall, f1, 9, 0), error)

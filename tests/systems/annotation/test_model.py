@@ -1,4 +1,4 @@
-"""The fitted model: kept whole, asked by any method and for some words, never about an image itself."""
+"""The fitted model: stored completely, asked by any method and for some words, never using the image itself."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def test_posteriors_are_left_out_where_classes_have_no_strengths() -> None:
     assert fit(Inputs(inputs.features, labels, inputs.roles), config).model.methods == ("equal_weights", "rankmkl")
 
 
-def test_what_can_not_be_learned_is_said() -> None:
+def test_what_can_not_be_learned_is_reported() -> None:
     inputs = collection()
     tied = inputs.labels["orderings"].assign(strength=1.0)
     labels = Labels({**inputs.labels.tables, "orderings": tied})
@@ -252,7 +252,7 @@ def test_a_kernel_that_is_constant_gets_no_weight() -> None:
     assert measured.metrics["only_still_exponential_chi2"]["accuracy"] == 0.5  # all ties: a guess
 
 
-def test_duplicates_are_held_out_together_and_score_alike() -> None:
+def test_duplicates_are_held_out_together_and_score_the_same() -> None:
     inputs = collection()
     items = training(inputs)
     twins = {f"{item}.copy": item for item in items}

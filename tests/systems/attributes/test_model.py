@@ -1,4 +1,4 @@
-"""The fitted model: known scores, found by id, kept whole, and asked for one attribute at the cost of one."""
+"""The fitted model: known scores, found by id, stored completely, and one attribute costs one attribute."""
 
 from __future__ import annotations
 

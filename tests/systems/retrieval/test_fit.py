@@ -111,7 +111,7 @@ def test_test_queries_are_a_sample_of_a_stated_size() -> None:
 
 
 def test_missing_features_are_named() -> None:
-    with pytest.raises(DataError, match="'gist' is not there"):
+    with pytest.raises(DataError, match="'gist' is missing"):
         retrieval.fit(inputs(), Config(features=("gist",)))
 
 

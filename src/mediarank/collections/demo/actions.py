@@ -1,4 +1,4 @@
-"""What moves in a clip: each action sets up its actors once and then draws them on frame after frame.
+"""Motion in clips: each action sets up its actors once and then draws them frame by frame.
 
 Actors that keep their shape are sprites, drawn once with a Pen and then only moved. An action also gives the cues
 that its sound follows. `ACTIONS` names them all.
@@ -29,7 +29,7 @@ Draw = Callable[[Floats, float], None]
 
 @dataclass(frozen=True)
 class Action:
-    """How to draw it, and the moments (in seconds) that its sound follows; none for what goes on all the time."""
+    """How to draw it, and the moments (in seconds) that its sound follows; empty for continuous sounds."""
 
     draw: Draw
     cues: Floats
@@ -142,7 +142,7 @@ def soaring(stage: Stage) -> Action:
 
 
 def bursting(stage: Stage) -> Action:
-    """Rockets that open into falling sparks, and light up what is below."""
+    """Rockets that burst into falling sparks and light up the ground."""
     rng = stage.rng
     cues = np.sort(rng.uniform(0, stage.seconds * 0.85, int(rng.integers(2, 5)))).astype(np.float32)
     reach = float(rng.uniform(0.08, 0.45))  # a display overhead, or one across the river

@@ -1,4 +1,4 @@
-"""One planned clip from start to file: paint a scene, let something happen in it, add sound, code H.264 and AAC."""
+"""Make one planned clip: paint a scene, add motion and sound, encode H.264 and AAC."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def film(plan: ClipPlan, seed: int) -> tuple[list[Pixels], Floats | None]:
 
 
 def _camera_path(rng: np.random.Generator, count: int) -> Floats:
-    """Where the view's upper left corner is in each frame: a still hand, an unsteady one, or a slow pan."""
+    """The view's upper left corner in each frame: a still hand, an unsteady one, or a slow pan."""
     shake = np.cumsum(rng.normal(0, rng.choice([0.1, 0.7, 1.4]), (count, 2)), axis=0)
     pan = np.linspace(-1, 1, count)[:, None] * rng.normal(0, rng.choice([0.0, 7.0]), 2)
     return np.asarray(np.clip(MARGIN + shake - shake.mean(axis=0) + pan, 0, 2 * MARGIN), np.float32)

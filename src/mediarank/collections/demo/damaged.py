@@ -1,7 +1,7 @@
-"""What is wrong with the demo on purpose: files that can't be decoded, and labels of items that don't exist.
+"""Deliberate errors of the demo: files that can't be decoded, and labels of items that don't exist.
 
-A real collection has a few of both. They are here so that the quarantine is seen at work on every run; `DAMAGED` and
-`MISSING` name them all.
+A real collection has a few of both. They are included so that every run shows the quarantine at work; `DAMAGED` and
+`MISSING` list them all.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ def _nothing(good: bytes) -> bytes:
 
 
 def _web_page(good: bytes) -> bytes:
-    """What a download leaves that did not look at the server's answer."""
+    """The error page that a careless download saves instead of a file."""
     return PAGE
 
 
 def _first_half(good: bytes) -> bytes:
-    """A download or a copy that broke off."""
+    """A download or a copy that was interrupted."""
     return good[: len(good) // 2]
 
 
@@ -43,7 +43,7 @@ def _larger_than_it_is(png: bytes) -> bytes:
 
 
 def _blanked(mp4: bytes) -> bytes:
-    """An MP4 whose index is whole, but whose media data are all zeros: it opens, and holds no frame."""
+    """An MP4 whose index is intact, but whose media data are all zeros: it opens, but has no frame."""
     start = mp4.index(b"mdat") + 4
     end = start - 8 + struct.unpack(">I", mp4[start - 8 : start - 4])[0]
     return mp4[:start] + bytes(end - start) + mp4[end:]
@@ -60,4 +60,4 @@ DAMAGED: Final[Mapping[str, Callable[[bytes], bytes]]] = {
     "images/damaged_page.jpg": _web_page,
     "images/damaged_size.png": _larger_than_it_is,
 }
-"""Each damaged file, and what is done to a good file of its kind to get it."""
+"""Each damaged file, and how it is made from a good file of its kind."""

@@ -1,8 +1,8 @@
-"""What happens in the clips: for each event, and for clips without one, the place, the motion and the sound.
+"""The events of the clips: for each event, and for clips without one, the place, the motion and the sound.
 
 The recipes overlap on purpose. Ambulance and ice-cream van share street and motion and differ in sound; ball game and
 kite flying share the meadow and differ in motion; fireworks stand out by motion, but storms light up the same cities;
-and sirens, cheers and wind sound in clips that show nothing of the kind.
+and sirens, cheers and wind also sound in clips that show no such thing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANY: Final = (*DAY, "night")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Scenes with their weights; each of actions, sounds and hours is as likely as the others."""
+    """Scenes with their weights; actions, sounds and hours are each drawn uniformly."""
 
     scenes: Mapping[str, float]
     actions: tuple[str, ...]
@@ -47,4 +47,4 @@ BACKGROUND: Final = (
 )
 
 EVENT_SHARE: Final = 0.11
-"""Of all clips, for each event; the rest are background."""
+"""The share of each event among all clips; the rest are background."""

@@ -1,4 +1,4 @@
-"""One planned image from start to file: paint, photograph, name what is seen, code as JPEG or PNG."""
+"""Make one planned image: paint it, photograph it, choose its keywords, encode it as JPEG or PNG."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def _paint(scene: str, canvas: Canvas, cast: Cast) -> list[str]:
 
 
 def _labelled(rng: np.random.Generator, words: list[str], certain: int) -> list[str]:
-    """What a hurried labeller writes down: 2 to `MOST_WORDS` words, all of the first `certain`, most of the rest."""
+    """Keywords as a hurried person would give them: 2 to `MOST_WORDS`, all of the first `certain`, most of the rest."""
     kept = [word for place, word in enumerate(words) if place < max(certain, 2) or rng.random() < 0.75]
     return kept[:MOST_WORDS]
 
 
 def cropped_again(picture: Pixels) -> Pixels:
-    """The picture less a thin rim: what somebody saves a second time."""
+    """The picture without a thin border: a second version of the same file."""
     height, width = picture.shape[:2]
     return picture[height // 100 : height - height // 80, width // 80 : width - width // 100]
 
@@ -59,7 +59,7 @@ def encode(picture: Pixels, path: Path, *, tones: str = "colour", quality: int =
     """The bytes of a picture file of the path's kind; `tones` is colour, grey or alpha."""
     coded = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY) if tones == "grey" else cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)
     if tones == "alpha":
-        # Opaque but for soft corners, like a picture cut out for a web page.
+        # Opaque except for soft corners, like a picture cut out for a web page.
         height, width = coded.shape[:2]
         dx, dy = np.meshgrid(np.linspace(-1, 1, width), np.linspace(-1, 1, height))
         alpha = np.clip((1.9 - dx**4 - dy**4) * 400, 0, 255).astype(np.uint8)
@@ -67,5 +67,5 @@ def encode(picture: Pixels, path: Path, *, tones: str = "colour", quality: int =
     options = [cv2.IMWRITE_JPEG_QUALITY, quality] if path.suffix == ".jpg" else [cv2.IMWRITE_PNG_COMPRESSION, 4]
     done, data = cv2.imencode(path.suffix, coded, options)
     if not done:
-        raise OSError(f"OpenCV could not code {path.name}.")
+        raise OSError(f"OpenCV could not encode {path.name}.")
     return bytes(data.tobytes())

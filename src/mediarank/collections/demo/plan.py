@@ -1,7 +1,7 @@
-"""Who is in which picture: everything about an item that is decided before it is drawn.
+"""The plan of every item: everything that is decided before it is drawn.
 
-`plan_images` and `plan_clips` hand out scenes, light, props and events so that every share in the vocabulary is met
-exactly; drawing then fills in the rest from the item's own random stream. Planning takes milliseconds.
+`plan_images` and `plan_clips` deal out scenes, light, props and events so that every share in the vocabulary is met
+exactly; drawing then decides the rest with the item's own random stream. Planning takes milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mediarank.collections.demo.vocabulary import CLASSES, CONCEPTS, HOUR_SHARES
 
 MOST_PROPS: Final = 3
 DECOYS: Final = 0.5
-"""Look-alikes for each picture of the real thing."""
+"""Look-alikes per picture of the real thing."""
 
 SHAPES: Final = ((270, 360), (270, 360), (270, 360), (300, 400), (252, 448), (384, 288), (336, 336), (240, 400))
 """Heights and widths; all longer than the default working copies."""
@@ -30,9 +30,9 @@ STREAM_IMAGES, STREAM_CLIPS, STREAM_PLAN = 0, 1, 2
 
 @dataclass(frozen=True)
 class DemoConfig:
-    """The demo collection: how much of it, from which seed.
+    """Size and seed of the demo collection.
 
-    copies : near-duplicates (slightly cropped, coded again) of some images, on top of `images`
+    copies : near-duplicates (slightly cropped, encoded again) of some images, in addition to `images`
     damaged : whether to add files that can't be decoded and labels of items that don't exist
     """
 
@@ -63,7 +63,7 @@ class ImagePlan:
 
     @property
     def copy_id(self) -> str:
-        """The near-duplicate of this image, if it is copied."""
+        """The id of this image's near-duplicate, if it has one."""
         return self.item_id.rsplit(".", 1)[0] + "_copy.jpg"
 
 
@@ -73,7 +73,7 @@ def plan_images(config: DemoConfig) -> list[ImagePlan]:
     for draft in drafts:
         draft.hour = str(rng.choice(HOURS, p=HOUR_SHARES[draft.scene]))
         draft.weather = str(rng.choice(WEATHERS, p=WEATHER_SHARES))
-    # The picky first; an hour or a weather that one has demanded is not changed by the next.
+    # Concepts with the most demands first; an hour or a weather that one needs is not changed by the next.
     for name in sorted(CONCEPTS, key=lambda n: (not CONCEPTS[n].hours, not CONCEPTS[n].weathers, n)):
         concept = CONCEPTS[name]
         _hand_out(rng, drafts, name, name, max(1, round(concept.share * config.images)))
@@ -104,7 +104,7 @@ def plan_images(config: DemoConfig) -> list[ImagePlan]:
 
 @dataclass
 class _Draft:
-    """An image's plan while props are being handed out; `settled` once a prop has demanded its hour or weather."""
+    """An image's plan while props are dealt out; `settled` once a prop has fixed its hour or weather."""
 
     scene: str
     hour: str = ""

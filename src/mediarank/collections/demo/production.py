@@ -1,4 +1,4 @@
-"""Making the whole collection: every image, every clip, what is damaged on purpose, and the labels."""
+"""Make the whole collection: every image, every clip, the damaged files, and the labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mediarank.labels import Labels
 
 
 def produce(config: DemoConfig, media: Path) -> Labels:
-    """Write all pictures and clips below the folder `media`, and return what is to be said of them."""
+    """Write all pictures and clips below the folder `media`, and return their labels."""
     images, films = plan_images(config), plan_clips(config)
     for folder in ("images", "clips"):
         (media / folder).mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def _labels(
 def _with_copies(
     images: Sequence[ImagePlan], words: Sequence[Sequence[str]]
 ) -> Iterator[tuple[str, ImagePlan, Sequence[str]]]:
-    """Every image file with its plan and its words; a near-duplicate has those of its original."""
+    """Every image file with its plan and its words; a near-duplicate has its original's words."""
     for plan, kept in zip(images, words, strict=True):
         yield plan.item_id, plan, kept
         if plan.copied:

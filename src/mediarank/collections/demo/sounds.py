@@ -1,7 +1,7 @@
 """Sound tracks, synthesised: each takes a random stream, a length and cues, and returns mono samples from −1 to 1.
 
 `cues` are the moments (in seconds) at which something happens in the picture: a ball lands, a rocket bursts, a van is
-nearest. `SOUNDS` names them all; `mixed` lays the one that matters over a bed of ambience.
+nearest. `SOUNDS` names them all; `mixed` mixes the main sound with ambience.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _time(seconds: float) -> Floats:
 def _band(rng: np.random.Generator, seconds: float, low: float, high: float) -> Floats:
     """Noise between two frequencies, falling off softly outside."""
     length = int(seconds * RATE)
-    padded = fft.next_fast_len(length, real=True)  # a length with a large prime factor takes ten times as long
+    padded = fft.next_fast_len(length, real=True)  # a length with a large prime factor takes ten times longer
     spectrum = fft.rfft(rng.standard_normal(padded, dtype=np.float32))
     hertz = np.arange(len(spectrum), dtype=np.float32) * np.float32(RATE / padded)
     spectrum *= 1 / (1 + (np.float32(low) / np.maximum(hertz, 1)) ** 4) / (1 + (hertz / np.float32(high)) ** 4)
@@ -43,7 +43,7 @@ def _decays(time: Floats, cues: Cues, rate: float) -> Floats:
 
 
 def _passing(time: Floats, cues: Cues) -> Floats:
-    """How loud a thing is that is nearest at the first cue."""
+    """The loudness of a thing that is nearest at the first cue."""
     nearest = float(cues[0]) if len(cues) else float(time[-1]) / 2
     return np.asarray(1 / (1 + 1.5 * (time - nearest) ** 2), np.float32)
 
@@ -58,7 +58,7 @@ def _tone(time: Floats, hertz: Floats, harmonics: tuple[float, ...]) -> Floats:
 
 
 def siren(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
-    """Two tones in turn or a wail, louder and higher as it comes."""
+    """Two alternating tones or a wail, louder and higher as it approaches."""
     time = _time(seconds)
     pace, low = rng.uniform(0.9, 2.2), rng.uniform(500, 750)
     swing = np.sin(2 * np.pi * pace * time + rng.uniform(0, 6))
@@ -70,7 +70,7 @@ def siren(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
 
 
 def jingle(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
-    """A chime's tune: notes of a pentatonic scale, each ringing out."""
+    """A tune of chimes: notes of a pentatonic scale, each ringing out."""
     time = _time(seconds)
     scale = rng.uniform(500, 750) * 2 ** (np.asarray([0, 2, 4, 7, 9, 12]) / 12)
     step = rng.uniform(0.18, 0.3)
@@ -109,14 +109,14 @@ def bangs(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
 
 
 def thunder(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
-    """Lightning's answer: a long low roll after every cue."""
+    """Thunder: a long low roll after every cue."""
     time = _time(seconds)
     roll = _decays(time, cues + np.float32(rng.uniform(0.05, 0.3)), rng.uniform(1.5, 3.0))
     return np.asarray(roll * _band(rng, seconds, 30, rng.uniform(180, 700)), np.float32)
 
 
 def engine(rng: np.random.Generator, seconds: float, cues: Cues) -> Floats:
-    """A motor that passes."""
+    """A motor that passes by."""
     time = _time(seconds)
     hertz = rng.uniform(45, 110) * (1 - 0.06 * np.tanh(2 * (time - (cues[0] if len(cues) else seconds / 2))))
     motor = _tone(time, hertz.astype(np.float32), (0.5, 0.4, 0.3, 0.2, 0.15, 0.1))

@@ -1,4 +1,4 @@
-"""What actors in clips are made of: props drawn once and then only moved, discs and sparks."""
+"""The actors of clips: props drawn once and then only moved, discs and sparks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Stage:
 
 
 class Sprite:
-    """A prop drawn once, with what shows through it: a premultiplied picture and, as a fourth channel, its cover."""
+    """A prop drawn once: a premultiplied picture and, as a fourth channel, its opacity."""
 
     def __init__(
         self, stage: Stage, draw: Callable[[Pen], None], scale: float, *, wide: float, mirror: bool = False
@@ -36,7 +36,7 @@ class Sprite:
         seed = int(stage.rng.integers(2**32))
         seen = []
         for background in (0.0, 1.0):
-            # The same stream twice: what differs between the two drawings is what shows through.
+            # The same stream on two backgrounds: the difference of the two drawings gives the opacity.
             canvas = Canvas(np.random.default_rng(seed), height, width, stage.light)
             canvas.planes[:] = background
             draw(Pen(canvas, width / 2, height - 2 - 0.1 * scale, scale, mirror=mirror))
@@ -46,7 +46,7 @@ class Sprite:
         self.foot = (width / 2, height - 2 - 0.1 * scale)
 
     def paste(self, frame: Floats, x: float, y: float, angle: float = 0.0) -> None:
-        """Stand the sprite with its foot at (x, y), turned by `angle` degrees."""
+        """Place the sprite with its foot at (x, y), turned by `angle` degrees."""
         height, width = self.picture.shape[:2]
         matrix = cv2.getRotationMatrix2D(self.foot, angle, 1.0)
         left, top = int(np.floor(x - width / 2)) - 2, int(np.floor(y - height)) - 2

@@ -1,6 +1,6 @@
-"""What the images' labels are about: scene classes, when they are seen, their graded attributes; and concepts.
+"""The tables behind the images' labels: scene classes, their hours and weathers, graded attributes; and concepts.
 
-Tables only. How a scene is painted is in `scenes/`, a concept in `props/`; what happens in clips is in `events.py`.
+Tables only. How a scene is painted is in `scenes/`, a concept in `props/`; the events of clips are in `events.py`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ HOUR_SHARES: Final[Mapping[str, tuple[float, ...]]] = {
     "skyline": (0.12, 0.18, 0.15, 0.25, 0.30),
     "street": (0.12, 0.25, 0.23, 0.20, 0.20),
 }
-"""How likely each of HOURS is in each scene: what makes some classes brighter than others."""
+"""The probability of each of HOURS in each scene; it makes some classes brighter than others."""
 
 WEATHER_SHARES: Final = (0.36, 0.24, 0.14, 0.09, 0.10, 0.07)
-"""How likely each of WEATHERS is, in every scene."""
+"""The probability of each of WEATHERS, in every scene."""
 
 ATTRIBUTES: Final[Mapping[str, str]] = {
     "openness": "interior < forest < street < skyline < mountain < highway < field < coast",
@@ -38,11 +38,11 @@ ATTRIBUTES: Final[Mapping[str, str]] = {
     "regularity": "coast = mountain < forest < field < highway < interior < street < skyline",
     "warmth": "coast = mountain = skyline < highway < street < field < forest < interior",
 }
-"""Of which classes each attribute is how typical, from the least to the most."""
+"""The classes in the order of each attribute, from the weakest to the strongest."""
 
 
 def strengths(attribute: str) -> dict[str, int]:
-    """How strong the attribute is in each class: its place on the ladder, from 1 up; equals are not ordered."""
+    """The strength of the attribute in each class: its place in the order, from 1 up; equal classes share one."""
     ladder = ATTRIBUTES[attribute].split(" < ")
     return {name: place for place, step in enumerate(ladder, start=1) for name in step.split(" = ")}
 
@@ -51,7 +51,9 @@ def strengths(attribute: str) -> dict[str, int]:
 class Concept:
     """A rare thing to search for.
 
-    share : of all images; scenes : how likely each scene is to hold it; hours, weathers : what it demands, if anything
+    share : of all images
+    scenes : the probability of each scene to contain it
+    hours, weathers : those that it needs, if any
     decoys : look-alikes, drawn about half as often, in the same scenes, without the label
     """
 

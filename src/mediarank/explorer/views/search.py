@@ -1,4 +1,4 @@
-"""Search by example: from one item, several, or a file that was dropped; ✓ and ✕ rank anew at once.
+"""Search by example: from one item, several, or a file that was dropped; ✓ and ✕ rank again at once.
 
 What was ticked is part of the address, so every state is a link. Ticks teach this page alone until they are kept; then
 they are feedback in the journal, for this search or for everybody's, and can be taken back.

@@ -51,7 +51,7 @@ def survivors(scores: Doubles, active: Positions, count: int) -> tuple[Positions
 
 
 def with_recall(scores: Doubles, active: Positions, relevant: Labels, recall: float, count: int) -> int:
-    """How many of `active` must be kept so that `recall` of all relevant examples are still in; at least `count`."""
+    """How many of `active` must be kept so that `recall` of all relevant examples remain; at least `count`."""
     ordered = np.sort(scores[active][relevant[active]])[::-1]
     wanted = min(len(ordered), int(np.ceil(recall * relevant.sum())))
     return count if wanted < 1 else max(count, int((scores[active] >= ordered[wanted - 1]).sum()))

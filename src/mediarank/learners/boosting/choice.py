@@ -50,12 +50,12 @@ Worth = Callable[[Plan, Examples], float]
 
 
 def final_precision(plan: Plan, examples: Examples) -> float:
-    """Average precision once the plan is carried out."""
+    """Average precision after the whole plan."""
     return average_precision(examples.relevant, plan.score(examples.scores))
 
 
 def early_precision(plan: Plan, examples: Examples, budgets: Sequence[float] = (1, 2, 4, 8)) -> float:
-    """Mean average precision of the rankings that these budgets pay for.
+    """Mean average precision of the rankings that these budgets allow.
 
     budgets : per item, in mean prices of a model; where all models cost the same, a number of evaluations per item.
         Before the first step the precision counts as 0.
@@ -93,7 +93,7 @@ def choose(
     folds: int = 3,
     seed: int = 7,
 ) -> tuple[Name, dict[Name, float]]:
-    """The candidate with the highest mean over concepts, of equals the first, and the means of all."""
+    """The candidate with the highest mean over concepts (among equals the first), and the means of all."""
     if not candidates:
         raise DataError("There is nothing to choose from: give at least one candidate.")
     of_concept = partial(_held_out_each, list(candidates.values()), worth, folds, seed)

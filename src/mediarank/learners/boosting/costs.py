@@ -17,7 +17,12 @@ from mediarank.types import DataError, Doubles
 
 @dataclass(frozen=True)
 class Costs:
-    """own : (models,) of a model's scoring; group : (models,) its feature; shared : (features,) of extraction"""
+    """Costs of evaluating models.
+
+    own : (models,) of a model's scoring
+    group : (models,) its feature
+    shared : (features,) of extraction
+    """
 
     own: Doubles
     group: Positions
@@ -34,17 +39,17 @@ class Costs:
 
     @classmethod
     def of_models(cls, own: npt.ArrayLike) -> Costs:
-        """Costs of single models; nothing is shared."""
+        """Costs of single models; they share no feature."""
         prices = np.array(own, dtype=np.float64)
         return cls(prices, np.zeros(len(prices), dtype=np.intp), np.zeros(1))
 
     def scaled_to_mean(self) -> Costs:
-        """The same in units of what an average model costs on its own, so that weights carry over."""
+        """The same in units of an average model's price, so that weights carry over between collections."""
         mean = float((self.own + self.shared[self.group]).mean()) or 1.0
         return Costs(self.own / mean, self.group, self.shared / mean)
 
     def prices(self) -> Doubles:
-        """Of each model, before any was evaluated."""
+        """The price of each model, before any was evaluated."""
         return self.own + self.shared[self.group]
 
     def pay(self, prices: Doubles, model: int) -> None:

@@ -1,9 +1,9 @@
 """Imbalanced RankBoost: every round also learns a threshold below which examples drop out (paper 000, section 4).
 
-A round sorts the examples by their score so far, so that the set of survivors of any threshold is a prefix; running
-sums over the prefixes give r of every model at every threshold (eq 16), and the entry with the least penalised bound
-(eq 17) gives the model and the threshold together. That is O(N log N + KN) per round for N survivors and K models.
-How we read what the paper leaves open is listed in docs/papers/concepts.md.
+A round sorts the examples by their score so far, so that the survivors of any threshold are a prefix; running sums over
+the prefixes give r of every model at every threshold (eq 16), and the entry with the lowest penalised bound (eq 17)
+gives the model and the threshold together. That is O(N log N + KN) per round for N survivors and K models.
+docs/papers/concepts.md lists how we read what the paper leaves open.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ _REGULARISERS: Final[dict[Regulariser, int]] = {"squared": 1, "exponential": 2, 
 class ImbalancedRankBoost:
     """Boosting that prunes. The defaults are those of the paper.
 
-    rounds, score_range, step, tolerance : as for RankBoost; survivors of [0, 1] can only rise above the pruned
+    rounds, score_range, step, tolerance : as for RankBoost; with [0, 1], survivors can only rise above the pruned
     regulariser : what a threshold costs: `squared` distance to the last one, its `exponential`, or the squared
         distance to the `above_lowest` survivor's score
     regularization : λ relative to n₊n₋; the paper's 10⁵ is about 0.05 there
-    first_threshold : θ₀; None is the least score after round 0, −inf with a positive λ makes it plain RankBoost
+    first_threshold : θ₀; None is the lowest score after round 0, −inf with a positive λ makes it plain RankBoost
     cost_weight : μ of `μ · price_k · survivors / N`, added to every entry of model k, prices relative to their mean
     """
 
@@ -122,7 +122,7 @@ class ImbalancedRankBoost:
         prices: Doubles,
         first: bool,
     ) -> tuple[int, float, float, float]:
-        """Model, threshold, penalised bound and r of the entry with the least bound."""
+        """Model, threshold, penalised bound and r of the entry with the lowest bound."""
         width = WIDTH[self.score_range] if self.step == "exact" else 1.0
         # Round 0 is RankBoost's: an infinite λ leaves only the entry that prunes nothing.
         strength = np.inf if first else self.regularization
@@ -142,18 +142,18 @@ def _best_entry(
     h: Any, active: Any, order: Any, f: Any, u: Any, loss: float, theta: float, lowest: float, regulariser: int,
     strength: float, width: float, limit: float, prices: Any, cost_weight: float,
 ) -> Any:  # fmt: skip
-    """The least entry of the matrix of eq 17, without writing the matrix.
+    """The lowest entry of the matrix of eq 17, without writing the matrix.
 
-    active : survivors so far; order : the same by falling score, so that a prefix is what a threshold keeps
+    active : survivors so far; order : the same by falling score, so that a threshold keeps a prefix
 
-    Thresholds rise from the old one, examples being taken out of the sums of eq 16 from the lowest up. Taking one
-    out moves no |r| by more than its weight, so most thresholds are seen to be no better without touching the sums;
-    and once the penalty alone is no better, or too little weight is left, neither is any higher threshold.
+    Thresholds rise from the old one; examples are removed from the sums of eq 16, the lowest first. Removing one
+    changes no |r| by more than its weight, so most thresholds are known to be no better without updating the sums. Once
+    the penalty alone is no better, or too little weight is left, no higher threshold can be better either.
     """
     narrow, ceiling = 1.0 / (width * width), limit * limit
     running = np.zeros(h.shape[1])
     _add(running, h, u, active, 1.0)
-    summed = len(order)  # running holds r over this many of the first of `order`
+    summed = len(order)  # `running` holds r over the first `summed` examples of `order`
     best_running = running.copy()
     price = cost_weight * summed / len(f)
     cheapest = prices.min()
@@ -164,7 +164,7 @@ def _best_entry(
         penalty = _penalty(best_theta, theta, lowest, regulariser, strength)
     best_bound = _least_priced(running, prices, loss, narrow, ceiling, price) + penalty
     reach = np.sqrt(_largest_square(running))  # no |r| is larger
-    kept = np.abs(u[order]).sum()  # nor larger than the weight of those who are left
+    kept = np.abs(u[order]).sum()  # nor larger than the remaining weight
     for p in range(len(order) - 1, 0, -1):
         kept -= abs(u[order[p]])
         reach = min(reach + abs(u[order[p]]), kept)
@@ -198,7 +198,7 @@ def _best_entry(
 
 @njit(cache=True)
 def _add(running: Any, h: Any, u: Any, examples: Any, sign: float) -> None:
-    """Add what `examples` contribute to every r (eq 16), or take it out."""
+    """Add the contribution of `examples` to every r (eq 16), or subtract it."""
     for i in range(len(examples)):
         n = examples[i]
         weight = sign * u[n]
@@ -242,7 +242,7 @@ def _least_priced(running: Any, prices: Any, loss: float, narrow: float, ceiling
 
 @njit(cache=True)
 def _argmin_priced(running: Any, prices: Any, loss: float, narrow: float, ceiling: float, price: float) -> int:
-    """The model of the least priced bound; among those beyond the clip, that of the largest |r|."""
+    """The model with the lowest priced bound; among those beyond the clip, the one with the largest |r|."""
     best, least, largest = 0, np.inf, 0.0
     for k in range(len(running)):
         square = running[k] * running[k]

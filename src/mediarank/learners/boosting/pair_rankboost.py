@@ -23,14 +23,15 @@ from mediarank.types import DataError, Doubles, Floats
 
 Positions = npt.NDArray[np.intp]
 BLOCK: Final = 1 << 16
-"""Pairs that a thread goes through at a time; their places fit 16 bits."""
+"""Pairs that a thread processes at a time; their positions fit 16 bits."""
 SMALL: Final = 1e-6
-"""Added to both sides of an exact step: a ranker that is never wrong would get an infinite weight."""
+"""Added to both sides of an exact step, because a ranker that is never wrong would get an infinite weight."""
 
 
 @dataclass
 class PairRankBoost:
-    """
+    """RankBoost over weighted pairs.
+
     rounds : weak rankers at most; T in the paper
     step : `bound` is line 4 of algorithm 1, `exact` minimises Z_t itself, which rankers of 0 and 1 allow in closed form
     """
@@ -43,8 +44,9 @@ class PairRankBoost:
     losses_: Doubles = field(init=False, repr=False)
 
     def fit(self, better: Levels, worse: Levels, weight: npt.ArrayLike) -> PairRankBoost:
-        """better, worse (features, pairs) : levels of the image that belongs first and of the other, as `levels_of`
+        """Learn from pairs.
 
+        better, worse (features, pairs) : levels of the image that belongs first and of the other, as `levels_of`
         weight (pairs,) : how much each pair matters, W in the paper
         """
         w = np.array(weight, dtype=np.float64)
@@ -81,7 +83,7 @@ class PairRankBoost:
     def tables(self, features: int, levels: int, rounds: int | None = None) -> Floats:
         """(features, levels): what an image's level adds to H; the ranking function as one table per feature type.
 
-        rounds : of the first weak rankers only; by default of all
+        rounds : use only this many of the first weak rankers; by default all
         """
         table = np.zeros((features, levels))
         chosen = slice(None, rounds)
@@ -91,7 +93,7 @@ class PairRankBoost:
 
 
 class _Potentials:
-    """The pairs' weights and what follows from them, kept up to date in blocks of pairs.
+    """The pairs' weights and the sums derived from them, kept up to date in blocks of pairs.
 
     Sums are kept per block and added in order, so that they do not depend on the number of threads.
     """
@@ -135,7 +137,7 @@ class _Potentials:
 
 @njit(cache=True, nogil=True)
 def _add_potentials(better: Any, worse: Any, start: int, chosen: Any, amounts: Any, potential: Any) -> None:
-    """Add an amount for each of the chosen pairs of the block that starts there.
+    """Add an amount for each of the chosen pairs of the block that begins at `start`.
 
     One feature after another, so that its tables stay in the nearest cache; two pairs at a time, each with its own
     tables, so that neither waits for the other.
@@ -164,12 +166,12 @@ def _reweigh(
 ) -> float:
     """Line 5 with α, before the division by Z; returns by how much the sum of the weights has changed.
 
-    w : of the pairs of the block that starts there
+    w : of the pairs of the block that begins at `start`
     """
     first, second = better[k, start:], worse[k, start:]
     places = np.empty(len(w) + 1, np.uint16)
     count = 0
-    for p in range(len(w)):  # without a branch, because it could not be predicted
+    for p in range(len(w)):  # branch-free, because the branch could not be predicted
         places[count] = p
         count += (first[p] <= level) != (second[p] <= level)
     chosen, amounts = places[:count], np.empty(count)

@@ -1,6 +1,6 @@
-"""What a learned ranker does, as data: a plan of steps, and the walk that carries it out.
+"""A learned ranker as data: a plan of steps, and the walk that carries it out.
 
-A step adds a weighted sum of model scores to every item that is still in; an item is pruned, for good, when its score
+A step adds a weighted sum of model scores to every remaining item; an item is pruned for good when its score
 so far is below the threshold of a step. RankBoost, Imbalanced RankBoost, the cascades, stacking and mean fusion are
 all fitted to such a plan, so one walk ranks with any of them, evaluates a model only on the items that need it, and
 counts the evaluations.
@@ -137,7 +137,7 @@ _PACKED: Final = ("thresholds", "offsets", "models", "weights", "counts", "steps
 
 @dataclass(frozen=True)
 class State:
-    """Where a walk stands after a step.
+    """The state of a walk after a step.
 
     scores : (n,) of all items; higher is better
     active : the items that took the step

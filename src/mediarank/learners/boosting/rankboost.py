@@ -1,9 +1,9 @@
 """RankBoost for two kinds of items, relevant and not (Freund et al. 2003; paper 000, section 3).
 
-First the settings that it shares with Imbalanced RankBoost, then the learner, then what one round consists of:
-`distribution` weighs the examples, `rates` finds how well each model orders them, `step_length` says how far to
+First the settings that it shares with Imbalanced RankBoost, then the learner, then the parts of one round:
+`distribution` weighs the examples, `rates` measures how well each model orders them, `step_length` says how far to
 follow the best one. Paper 000 prints eqs 3 and 15 with the sign of the opposite convention; here r is the rate at
-which a model orders pairs rightly, so that the loss falls.
+which a model orders pairs correctly, so that the loss falls.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ ScoreRange = Literal["symmetric", "unit"]
 Step = Literal["bound", "exact"]
 
 WIDTH: Final[dict[ScoreRange, float]] = {"symmetric": 2.0, "unit": 1.0}
-"""The largest difference of two scores, which is what the linear bound on exp(−αA) must be stretched to."""
+"""The largest difference of two scores; the linear bound on exp(−αA) must cover it."""
 
 RATE_LIMIT: Final = 0.99
-"""|r| is clipped here: a model that orders all pairs rightly would get an infinite weight."""
+"""|r| is clipped here, because a model that orders all pairs correctly would get an infinite weight."""
 
 
 @dataclass
@@ -33,8 +33,8 @@ class RankBoost:
     """Boosting of models that score in [−1, 1].
 
     rounds : at most
-    score_range : what h ranges over, [−1, 1] as in section 5.1 or [0, 1] as in figure 2; without thresholds they
-        differ in the step alone
+    score_range : the range of h, [−1, 1] as in section 5.1 or [0, 1] as in figure 2; without thresholds they
+        differ in the step only
     step : `bound` is eq 2 with |r| clipped, which for [−1, 1] is no longer the minimiser of an upper bound;
         `exact` minimises the loss itself along the chosen model
     tolerance : stop when the loss, relative to n₊n₋, changes by less

@@ -21,7 +21,7 @@ class FusionKind:
     """A fusion with its settings.
 
     source : `held_in` scores come from the models that were trained on the clips, `out_of_fold` from models of
-        cross-validation that had not seen them; `both` are side by side, in this order
+        cross-validation that had not seen them; `both` are concatenated, in this order
     """
 
     make: Callable[[], Fusion]

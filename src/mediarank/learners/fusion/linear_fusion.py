@@ -1,7 +1,7 @@
 """Linear fusion of base scores: the base class of all fusions, and the plain ones (paper 002, section 3).
 
 A fusion learns from two sets of examples: the source, which base models were trained on and have scored, and the
-target, which they have not seen. Leading axes of arrays are repeats, which are learned side by side.
+target, which they have not seen. Leading axes of arrays are repeats, which are learned together.
 `fusion_methods.py` says which scores of the source a fusion expects, held-in or out-of-fold.
 """
 
@@ -44,7 +44,7 @@ class Fusion(ABC):
     ) -> Self:
         """Learn from scores (..., n, classifiers) and labels (..., n).
 
-        With examples of one class only nothing can be learned, and all classifiers get the same weight.
+        If all examples are of one class, nothing can be learned, and all classifiers get the same weight.
         """
         source, source_marks = require_examples(source_scores, source_y, "source")
         target, target_marks = require_examples(target_scores, target_y, "target")

@@ -1,4 +1,4 @@
-"""Fusion of log-odds: ours, the step beyond recycling.
+"""Fusion of log-odds: our own method, which goes beyond recycling.
 
 The odds of independent classifiers multiply, so their logarithms add up: three classifiers that each find an event
 rather likely are together almost certain, which a weighted sum of probabilities can't express. `LogOdds` is a logistic

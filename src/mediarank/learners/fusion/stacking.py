@@ -83,7 +83,7 @@ class MeanFusion:
 
 @dataclass
 class BestSingle:
-    """The model with the highest average precision; of equals the first."""
+    """The model with the highest average precision; among equals the first."""
 
     plan_: Plan = field(init=False, repr=False)
 

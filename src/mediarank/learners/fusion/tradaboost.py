@@ -18,12 +18,13 @@ from mediarank.types import Doubles
 Marks = npt.NDArray[np.bool_]
 TargetStep = Literal["printed", "adaptive"]
 SMALLEST_ERROR, LARGEST_ERROR = 1e-6, 0.499
-"""ε is kept between them, so that every α_t is above 0."""
+"""ε is kept between these, so that every α_t is above 0."""
 
 
 @dataclass(frozen=True)
 class Boosted:
-    """
+    """The learners of all iterations.
+
     weights : (T, ..., d) of each iteration's learner, the bias last
     alphas : (T, ...) the weight of its vote
     costs : (T, ..., n) of each example, the source's first; they sum to 1

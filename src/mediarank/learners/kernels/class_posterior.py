@@ -23,7 +23,8 @@ from mediarank.types import Doubles
 
 @dataclass(frozen=True, eq=False)
 class ClassPosterior:
-    """
+    """A fitted class posterior.
+
     weights (kernels,), coef : of the ridge, for `KernelStack.scores`; shares (classes,) : of the training items
     held_out (attributes, items) : expected strengths by the other folds
     validation : attribute -> share of held-out pairs in order
@@ -47,8 +48,9 @@ def fit_posterior(
     penalties: Sequence[float],
     temperatures: Sequence[float],
 ) -> ClassPosterior:
-    """memberships (items, classes) : 0 or 1, a row of zeros where the class is unknown
+    """Fit class posteriors.
 
+    memberships (items, classes) : 0 or 1, a row of zeros where the class is unknown
     strengths (classes, attributes) : in the order of `pairs`
     """
     weights = np.full(len(stack), 1 / len(stack))

@@ -1,4 +1,4 @@
-"""Kernel ridge regression of all keywords at once, with what each image would be given if it had been left out.
+"""Kernel ridge regression of all keywords at once, with the leave-one-out scores of every image.
 
 One factorisation serves all words. The leave-one-out values follow from the diagonal of the inverse, without fitting
 again: `y_i − a_i / [(K + λI)⁻¹]_ii`.
@@ -23,7 +23,7 @@ def fit_ridge(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> 
     """(coefficients, left_out), both (images, words): a new image's scores are `k · coefficients`.
 
     kernel : (images, images), averaged with its transpose; targets : (images, words)
-    penalty : λ; doubled until the kernel is positive definite with it, as not all distances make one that is
+    penalty : λ; doubled until the kernel is positive definite with it, because not every distance gives such a kernel
     """
     for _ in range(TRIES):
         with suppress(np.linalg.LinAlgError):
@@ -35,7 +35,10 @@ def fit_ridge(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> 
 def _fit(kernel: npt.ArrayLike, targets: npt.ArrayLike, penalty: float) -> tuple[Floats, Floats]:
     K, Y = np.array(kernel, dtype=np.float64), np.asarray(targets, dtype=np.float64)
     if K.shape != (len(Y), len(Y)) or not penalty > 0:
-        raise DataError(f"A kernel {K.shape} over {len(Y)} images with the penalty {penalty} can't be regressed on.")
+        raise DataError(
+            f"Ridge over {len(Y)} images needs a square kernel of that size and a penalty above 0, not a kernel "
+            f"{K.shape} and the penalty {penalty}."
+        )
     K += K.T.copy()
     K *= 0.5
     K[np.diag_indices_from(K)] += penalty

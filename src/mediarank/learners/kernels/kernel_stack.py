@@ -1,4 +1,4 @@
-"""Several kernels over the same items, with what learners do with them: solve, measure contributions, score.
+"""Several kernels over the same items, with the operations of learners: solve, measure contributions, score.
 
 `GramStack` holds Gram matrices: exact, n² numbers per kernel. `MapStack` holds per kernel a map of items to columns
 whose dot products are the kernel (exactly, or nearly: see `similarity/nystroem.py`): m numbers per item and kernel, for
@@ -42,10 +42,10 @@ class KernelStack(Protocol):
         """`Σ_k weights_k K_k β`: a score per item, or a row of them where `coef` has several columns."""
 
     def by_kernel(self, weights: Doubles, coef: Doubles) -> list[Doubles]:
-        """What scoring multiplies each kernel's columns by."""
+        """The factors of each kernel's columns when scoring."""
 
     def take(self, rows: Positions, columns: Positions) -> KernelStack:
-        """Some items against others: how cross-validation's folds share what was computed once."""
+        """Some items against others, so that cross-validation's folds share what was computed once."""
 
     def only(self, kernel: int) -> KernelStack:
         """One kernel alone."""
@@ -127,7 +127,7 @@ class MapStack:
         return MapStack([self._split(self.columns)[kernel]])
 
     def _split(self, values: Matrix) -> list[Any]:
-        """What belongs to each kernel, of something whose last axis goes over the columns."""
+        """The part of each kernel, of an array whose last axis runs over the columns."""
         return np.split(values, np.cumsum(self.widths)[:-1], axis=-1)
 
 

@@ -1,14 +1,14 @@
 """RankMKL: RankSVM that also learns how much each of several kernels counts (paper 004, section 3.3).
 
-Eq. 8 read as it must be (as printed it is unbounded): minimise over d ≥ 0
+Eq. 8, read so that it has a minimum (as printed it is unbounded): minimise over d ≥ 0
 
     T(d) = r(d) + max over 0 ≤ α ≤ C of 1ᵀα − ½ αᵀQ_dα,    Q_d = Σ_k d_k A K_k Aᵀ
 
 with r(d) = σ/2 ‖d‖² ("l2", the paper's) or σ Σ d_k ("l1", sparse). T is convex, its gradient is r'(d) − ½ αᵀQ_kα at the
 α of the inner problem, and projected gradient descent with a line search (generalised MKL of Varma & Babu, 2009) finds
 the minimum; every inner problem starts from the last one's α. With "l2" a step of 1/σ goes to d_k = αᵀQ_kα / 2σ, which
-at the optimum is where it came from: the first step that is tried, and the test of convergence. "fixed" leaves d where
-it starts: RankSVM on the mean of the kernels, which is what learned weights are compared with.
+at the optimum is d itself: it is the first step tried, and the test of convergence. "fixed" keeps d at its start:
+RankSVM on the mean of the kernels, the baseline for learned weights.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class RankMKL(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no typ
         while not self.converged_ and len(self.history_) <= self.max_steps:
             there, length = outer.line_search(here, length)
             if there is None:
-                break  # no step falls: d is as good as the inner tolerance allows
+                break  # no step lowers T: d is as good as the inner tolerance allows
             moved, turned = there.weights - here.weights, there.gradient - here.gradient
             self.history_.append(there.step(length))
             self.converged_ = there.residual <= self.tol
@@ -120,7 +120,7 @@ def _stack(kernels: KernelStack | npt.NDArray[np.floating]) -> KernelStack:
 
 @dataclass(frozen=True)
 class _Point:
-    """T and what is known of it at one d."""
+    """T and its derivatives at one d."""
 
     weights: Doubles
     inner: DualSolution

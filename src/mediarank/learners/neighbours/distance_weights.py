@@ -16,7 +16,11 @@ from mediarank.types import Doubles, Floats
 
 
 def least_squares_weights(distances: Floats, consistency: Doubles) -> Doubles:
-    """Least squares with an intercept; a weight may be negative. distances : (pairs, types); consistency : (pairs,)"""
+    """Least squares with an intercept; a weight may be negative.
+
+    distances : (pairs, types)
+    consistency : (pairs,)
+    """
     centred = distances - distances.mean(axis=0, dtype=np.float64)
     target = consistency.mean() - consistency
     weights, *_ = np.linalg.lstsq(centred, target, rcond=None)
@@ -26,7 +30,7 @@ def least_squares_weights(distances: Floats, consistency: Doubles) -> Doubles:
 def lasso_weights(distances: Floats, consistency: Doubles) -> Doubles:
     """LASSO with weights of 0 and above, its penalty chosen by 5-fold cross-validation of the squared error.
 
-    Where no type helps, all weights would be 0: types then get equal weights.
+    If no type helps, all weights would be 0; the types then get equal weights.
     """
     from sklearn.linear_model import LassoCV
 

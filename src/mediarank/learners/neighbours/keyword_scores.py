@@ -2,9 +2,10 @@
 
 A `KeywordRule` is a rule with its numbers. `count` (eq 6 of paper 001) and `transfer` (JEC) need nothing else. `vote`,
 `two_pass` and `ridge` give raw scores that are comparable between images but not between words, so each word gets its
-own scale: a power of its frequency, or of its lead, which is how much more images score that have the word. `sigmoid`
-is TagProp's: votes through one curve per word. What a rule learns, it learns from training images that are asked about
-as if they had no words (`TrainingQueries`). Cross-validation tries the `CANDIDATES`.
+`two_pass` and `ridge` give raw scores that are comparable between images but not between words, so each word gets its
+own scale: a power of its frequency, or of its lead (how much higher images with the word score). `sigmoid` is
+TagProp's: votes through one curve per word. Rules learn from training images that are used as queries without their
+words (`TrainingQueries`). Cross-validation tries the `CANDIDATES`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from mediarank.types import ConfigError, Floats
 
 RULES: Final = ("count", "transfer", "vote", "two_pass", "ridge", "sigmoid")
 DEEPEST: Final = 400
-"""The most neighbours that any rule looks at."""
+"""The most neighbours that any rule uses."""
 SMALLEST_LEAD: Final = 0.1
-"""Share of the median lead: a word that its own images do not predict would otherwise outgrow all others."""
+"""Share of the median lead; without it, a word that its own images do not predict would outgrow all others."""
 
 
 Columns = npt.NDArray[np.intp]
@@ -48,7 +49,8 @@ def _none() -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class KeywordRule:
-    """
+    """A rule with its numbers.
+
     k : nearest images that vote; per_word : nearest images of each word, for `two_pass`
     sharpness : how fast an image's weight falls off with similarity
     scale, power : raw scores are divided by the word's frequency or lead to this power
@@ -72,7 +74,7 @@ class KeywordRule:
 
     def __post_init__(self) -> None:
         if self.kind not in RULES:
-            raise ConfigError(f"There is no rule {self.kind!r} for scoring words; choose of {', '.join(RULES)}.")
+            raise ConfigError(f"There is no rule {self.kind!r} for scoring words; choose from {', '.join(RULES)}.")
 
     def scores(
         self,
@@ -81,7 +83,11 @@ class KeywordRule:
         neighbours: Neighbours | None = None,
         columns: Columns | None = None,
     ) -> Floats:
-        """(queries, words) scores. neighbours : at least k, where known already; columns : of some words only"""
+        """(queries, words) scores.
+
+        neighbours : at least k, if already known
+        columns : of some words only
+        """
         return self.scaled(self.raw(similarity, keywords, neighbours, columns), columns)
 
     def raw(
@@ -166,7 +172,7 @@ CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
 
 
 def contrast(similarity: Floats, depth: int = 50) -> float:
-    """How much more similar the nearest image is than the 50th, on average over queries; 1 where all are alike.
+    """How much more similar the nearest image is than the 50th, on average over queries; 1 if all are equal.
 
     With fewer images the last one counts as the 50th; images at −inf are left out.
     """
@@ -196,7 +202,7 @@ class TrainingQueries:
         return cls(similarity, keywords, asked, neighbours, contrast(similarity))
 
     def learn(self, candidates: Sequence[KeywordRule], iterations: int = 60) -> list[KeywordRule]:
-        """The candidates with what they learn; those that differ in scale alone share their raw scores.
+        """The candidates after learning; those that differ in scale only share their raw scores.
 
         iterations : of L-BFGS, for sigmoids
         """

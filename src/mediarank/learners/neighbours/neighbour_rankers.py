@@ -25,12 +25,12 @@ BLOCK: Final = 16
 
 @dataclass(frozen=True, eq=False)
 class WeightedSum:
-    """weights (types,) : of distances as they are, their scale included"""
+    """weights (types,) : of the distances, including their scale"""
 
     weights: Floats
 
     def used(self) -> npt.NDArray[np.bool_]:
-        """Which types it looks at."""
+        """Which types it uses."""
         return np.asarray(self.weights != 0)
 
     def only(self, types: Sequence[int]) -> WeightedSum:
@@ -53,7 +53,7 @@ class BoostedOrder:
             raise DataError(f"{len(self.thresholds)} thresholds don't fit tables of shape {self.tables.shape}.")
 
     def used(self) -> npt.NDArray[np.bool_]:
-        """Which types it looks at."""
+        """Which types it uses."""
         return np.asarray(self.tables.any(axis=1))
 
     def only(self, types: Sequence[int]) -> BoostedOrder:
@@ -73,7 +73,7 @@ class BoostedOrder:
         return out
 
     def similarity(self, stack: Floats) -> Floats:
-        """Each query on its own: its similarities do not depend on what else is asked."""
+        """Similarities of each query separately; they do not depend on the other queries."""
         out = np.zeros(stack.shape[1:], dtype=np.float32)
         # a type's steps: where its table changes, and the values on both sides
         steps = [np.flatnonzero(np.diff(table)) for table in self.tables]
@@ -102,7 +102,7 @@ def _look_up(table: Any, levels: Any, out: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _add_steps(distances: Any, bounds: Any, values: Any, out: Any) -> None:
-    """Add values[b] to images whose distance is at most bounds[b] and above those before."""
+    """Add values[b] to images whose distance is at most bounds[b] and above the bounds before it."""
     for image in range(len(distances)):
         low, high = 0, len(bounds)
         while low < high:

@@ -35,7 +35,7 @@ class Neighbours:
 
 
 def find_neighbours(similarity: Floats, k: int) -> Neighbours:
-    """The k most similar of each row, all of them if there are fewer; of equal ones the earlier is first."""
+    """The k most similar of each row, all if there are fewer; among equals the earlier is first."""
     if k < 1:
         raise DataError(f"An image needs at least one neighbour, not {k}.")
     count = min(k, similarity.shape[1])
@@ -65,8 +65,10 @@ def voted(neighbours: Neighbours, keywords: Keywords, k: int, sharpness: float) 
 
 
 def transferred(neighbours: Neighbours, keywords: Keywords, k: int) -> Floats:
-    """JEC's rule: the words of the nearest image first, frequent ones before others; then the words of neighbours 2 … k
-    by how often they occur there, times how often they occur in training images together with the first ones.
+    """JEC's rule: words of the nearest image first, then those of the other neighbours.
+
+    Frequent words of the nearest image come before others; the words of neighbours 2 … k are ordered by how often they
+    occur there, times how often they occur in training images together with the first ones.
 
     The nearest image's words score above 1, the others up to 1.
     """

@@ -1,9 +1,9 @@
-"""Preferences hidden in keywords: which of two labelled images is nearer to a third (paper 001, section 2.1).
+"""Preferences from keywords: which of two labelled images is nearer to a third (paper 001, section 2.1).
 
 `consistency` compares keyword sets (eq 1). `draw_preferences` draws ordered pairs of images for each query image and
 weighs each by how far NDCG@k would fall if the two changed places (eqs 2 and 3), in closed form. Many images agree with
 a query equally well, and most cuts at k fall inside such a tie, so the fall is the mean over all orders of equals:
-images of equal consistency share the mean discount of the positions that they fill.
+images of equal consistency share the mean discount of their positions.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def draw_preferences(
     """`pairs` pairs for each query image, of all pairs whose consistencies with it differ.
 
     labels : (n, words) 0/1; queries : which images to ask with, by default all of them
-    by_weight : draw pairs in proportion to their weight and let all count alike, instead of drawing them uniformly
+    by_weight : draw pairs in proportion to their weight and give all equal weight, instead of drawing them uniformly
     A query that shares no word with any other image has nothing to prefer and is skipped.
     """
     n = len(labels)

@@ -26,7 +26,8 @@ BLOCK: Final = 256
 
 @dataclass
 class TagProp:
-    """
+    """TagProp σML.
+
     iterations : at most this many steps of L-BFGS
     start : what the weights of all distances, which should have unit spread, sum to at first
     """
@@ -41,9 +42,12 @@ class TagProp:
     def fit(
         self, places: npt.NDArray[np.int64], distances: Floats, keywords: Keywords, own: Keywords | None = None
     ) -> TagProp:
-        """places (images, k) : neighbours of each training image, itself not among them
+        """Learn weights and sigmoids.
+
+        places (images, k) : neighbours of each training image, without itself
         distances (images, k, types) : to these neighbours, by feature type
-        keywords : of the images that `places` names; own : of the images asked about, where these are others
+        keywords : of the images that `places` names
+        own : keywords of the images asked about, if they are other images
         """
         asked = keywords if own is None else own
         if distances.shape[:2] != places.shape or len(asked) != len(places):

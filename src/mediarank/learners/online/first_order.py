@@ -26,7 +26,7 @@ _GRADIENT: Final = 3
 
 @dataclass
 class TripletLearner:
-    """What all learners share that go through triplets once.
+    """The base of all learners that go through triplets once.
 
     averaged : rank with the average of all weights so far instead of the last ones
     """
@@ -86,7 +86,7 @@ class TripletLearner:
 
 @dataclass
 class OnlineRanker(TripletLearner):
-    """What the four rules of the paper share."""
+    """The base of the paper's four rules."""
 
     _rule: ClassVar[int]
 

@@ -24,7 +24,10 @@ _SCW: Final = 1
 
 @dataclass
 class SecondOrderRanker(TripletLearner):
-    """What both share. averaged : not by default, as the weights settle by themselves"""
+    """The base of both learners.
+
+    averaged : not by default, because the weights settle by themselves
+    """
 
     averaged: bool = False
     covariance_: npt.NDArray[np.float64] = field(init=False, repr=False)

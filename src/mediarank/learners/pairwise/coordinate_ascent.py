@@ -1,8 +1,8 @@
 """Coordinate ascent on mean average precision itself (Metzler & Croft 2007).
 
-A ranking does not change when its weights are scaled, so they live on the unit sphere of the L1 norm. One weight
-after another tries steps that double, up and down, and keeps the best; it ends when a whole round gains too little.
-Every try ranks all training rows, which is why it takes the first few hundred queries only.
+A ranking does not change when its weights are scaled, so they are kept on the unit sphere of the L1 norm. One weight
+after another tries doubling steps, up and down, and keeps the best; learning ends when a whole round gains too little.
+Every try ranks all training rows, so only the first few hundred queries are used.
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ from mediarank.types import Doubles, Floats
 
 @dataclass
 class CoordinateAscent:
-    """tolerance : the gain in mAP below which a round is the last; smallest : first step, in shares of the L1 norm
-    doublings : how often a step grows; queries : how many training queries are ranked
+    """Coordinate ascent.
+
+    tolerance : learning ends after a round that gains less mAP than this
+    smallest : first step, as a share of the L1 norm
+    doublings : how often a step grows
+    queries : how many training queries are ranked
     """
 
     tolerance: float = 1e-3

@@ -19,7 +19,11 @@ from mediarank.types import Floats, MediarankError
 
 @dataclass
 class LambdaMART:
-    """trees, leaves, rate : how many, how large, how bold; smallest_leaf : rows that a leaf needs"""
+    """LambdaMART.
+
+    trees, leaves, rate : number of trees, leaves per tree, learning rate
+    smallest_leaf : rows that a leaf needs
+    """
 
     trees: int = 100
     leaves: int = 31
@@ -29,7 +33,7 @@ class LambdaMART:
     booster_: Any = field(init=False, repr=False)
 
     def fit_triplets(self, data: Triplets) -> LambdaMART:
-        """From the rows and their judgments; it forms the pairs itself."""
+        """Learn from the rows and their judgments; LightGBM forms the pairs itself."""
         lightgbm = import_lightgbm()
         rows = lightgbm.Dataset(data.phi, data.relevant.astype(np.float32), group=np.diff(data.offsets))
         settings = {
@@ -52,7 +56,7 @@ class LambdaMART:
         return np.asarray(self.booster_.predict(phi, num_threads=jobs()), dtype=np.float32)
 
     def arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """The forest as bytes of text, without the lines that tell of the machine's threads."""
+        """The forest as bytes of text, without the lines about this machine's threads."""
         lines = self.booster_.model_to_string().splitlines()
         text = "\n".join(line for line in lines if not line.startswith("[num_threads:"))
         return {"forest": np.frombuffer(text.encode(), dtype=np.uint8)}

@@ -1,4 +1,4 @@
-"""Supervision for attributes: which of two items shows more of it.
+"""Supervision for attributes: which of two items shows more of an attribute.
 
 `OrderedPairs` holds item positions, not ids; it is made from strengths (of items, or of the classes that items
 belong to) or from pairs that people have compared. Pairs called equal teach nothing about the order: `equal_pairs`
@@ -45,7 +45,7 @@ class OrderedPairs:
     def from_strengths(cls, strengths: npt.ArrayLike, limit: int | None = None, seed: int = 0) -> OrderedPairs:
         """All pairs of items of unequal strength; NaN is unknown and compared with nothing.
 
-        limit : of more pairs than this, so many are drawn at random
+        limit : if there are more pairs, this many are drawn at random
         """
         strength = np.asarray(strengths, dtype=np.float64)
         known = np.flatnonzero(~np.isnan(strength))

@@ -27,8 +27,8 @@ def held_out_scores(
 ) -> Doubles:
     """(settings, images): each image's score by a learner that was fitted to the other folds.
 
-    Each setting starts from the solution of the one before, so list them by rising C. Scores are NaN in a fold in
-    which nothing can be learned or measured (no pair on one of its two sides).
+    Each setting starts from the solution of the one before, so list them by rising C. Scores are NaN in a fold where
+    nothing can be learned or measured (no pair on one of its two sides).
     """
     folds = np.unique(fold_of)
     scores = np.full((len(settings), len(fold_of)), np.nan)
@@ -50,7 +50,7 @@ def held_out_scores(
 
 
 def share_in_order(scores: Doubles, pairs: OrderedPairs, fold_of: Positions) -> float:
-    """The share of pairs within a fold that held-out scores (images,) put in order; NaN if there is none."""
+    """The share of pairs within a fold that held-out scores (images,) put in order; NaN if there are no pairs."""
     judged = (fold_of[pairs.stronger] == fold_of[pairs.weaker]) & np.isfinite(scores[pairs.stronger])
     return listed_pair_accuracy(np.nan_to_num(scores), pairs.stronger[judged], pairs.weaker[judged])
 

@@ -1,4 +1,4 @@
-"""Every ranker over φ by name, and how its parameters are chosen: in the same way for all.
+"""Every ranker over φ by name, and how its parameters are chosen, which is the same for all.
 
 A ranker learns by `fit_triplets` and scores by `predict`; a linear one also has `ranking_weights`, another one the
 `arrays` that it consists of. `RANKERS` gives the candidates of a method for a number of dimensions: one ranker per
@@ -49,9 +49,13 @@ class FixedWeights:
         return np.asarray(phi @ self.ranking_weights, dtype=np.float32)
 
 
-def fixed_uniform(dimensions: int) -> FixedWeights:
-    """The uniform combination of all similarities, which needs no labels."""
-    return FixedWeights("all", np.full(dimensions, 1 / dimensions, np.float32))
+def fixed_uniform(dimensions: int, columns: Sequence[int] | None = None) -> FixedWeights:
+    """The uniform combination of similarities, which needs no labels. columns : those that count, by default all"""
+    if columns is None:
+        return FixedWeights("all", np.full(dimensions, 1 / dimensions, np.float32))
+    weights = np.zeros(dimensions, np.float32)
+    weights[list(columns)] = 1 / len(columns)
+    return FixedWeights("some", weights)
 
 
 def _single_dimensions(d: int) -> list[Ranker]:
@@ -76,12 +80,16 @@ RANKERS: Final[Mapping[str, Callable[[int], Sequence[Ranker]]]] = {
 }
 """Paper 003's two baselines, its four batch methods, its four online ones, and two of second order."""
 
-LINEAR: Final = frozenset(RANKERS) - {"ranknet", "lambdamart"}
+CURVED: Final = frozenset({"ranknet", "lambdamart"})
+"""Methods that are not linear in φ; every other one is a weight vector."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Queries that choose. phi (queries, items, d) : scaled φ of every query and item, the query's own among them"""
+    """Queries that parameters are chosen by.
+
+    phi : (queries, items, d) scaled φ of every query and item, including the query itself
+    """
 
     queries: tuple[str, ...]
     items: tuple[str, ...]
@@ -90,7 +98,10 @@ class Validation:
 
     @classmethod
     def of_classes(cls, classes: Mapping[str, str], queries: Sequence[str], phi: Floats) -> Validation:
-        """Items of the query's own class are relevant. classes : of the items, in the order of φ's second axis"""
+        """Items of the query's own class are relevant.
+
+        classes : of the items, in the order of φ's second axis
+        """
         judgments = Judgments.from_classes(classes, queries)
         if not any(grades for _, grades in judgments):
             raise DataError("None of the validation queries has a relevant item; parameters can't be chosen by them.")
@@ -114,8 +125,8 @@ class Validation:
 class Chosen:
     """A method after its parameters were chosen.
 
-    validation_map : the figure that they were chosen by
-    better_than_chance : whether it lies above a random order's, see `Validation.judge`
+    validation_map : the mean average precision that they were chosen by
+    better_than_chance : whether it is above that of a random order, see `Validation.judge`
     seconds : processor time that fitting took with these parameters
     """
 
@@ -126,12 +137,17 @@ class Chosen:
     seconds: float
 
 
-def fit_best(method: str, data: Triplets, validation: Validation) -> Chosen:
-    """The method with the parameters that rank the validation queries best."""
-    if method not in RANKERS:
-        raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
+def fit_best(method: str, data: Triplets, validation: Validation, candidates: Sequence[Ranker] | None = None) -> Chosen:
+    """The method with the parameters that rank the validation queries best.
+
+    candidates : rankers to choose from, by default those that `RANKERS` names for the method
+    """
+    if candidates is None:
+        if method not in RANKERS:
+            raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
+        candidates = RANKERS[method](data.phi.shape[1])
     best: Chosen | None = None
-    for ranker in RANKERS[method](data.phi.shape[1]):
+    for ranker in candidates:
         started = time.process_time()
         ranker.fit_triplets(data)
         seconds = time.process_time() - started
@@ -144,20 +160,18 @@ def fit_best(method: str, data: Triplets, validation: Validation) -> Chosen:
 
 def ranker_arrays(method: str, ranker: Any) -> dict[str, np.ndarray[Any, Any]]:
     """A fitted ranker as named arrays: the weights of a linear one under the method's own name."""
-    if method in LINEAR:
+    if method not in CURVED:
         return {method: ranker.ranking_weights}
     return {f"{method}_{name}": array for name, array in ranker.arrays().items()}
 
 
 def restored(method: str, arrays: Mapping[str, Any]) -> Ranker:
     """The ranker whose `ranker_arrays` these were."""
-    if method in LINEAR:
-        return FixedWeights(method, arrays[method])
     if method == "ranknet":
         return RankNet.restored(arrays["ranknet_inner"], arrays["ranknet_bias"], arrays["ranknet_outer"])
     if method == "lambdamart":
         return LambdaMART.restored(arrays["lambdamart_forest"])
-    raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
+    return FixedWeights(method, arrays[method])
 
 
 def settings(ranker: Any) -> dict[str, Any]:

@@ -22,7 +22,13 @@ _TINY: Final = 1e-8
 
 @dataclass
 class RankNet:
-    """hidden : units; rate : Adam's step; decay : of the weights, a step; epochs : passes over the triplets"""
+    """RankNet.
+
+    hidden : number of units
+    rate : Adam's step
+    decay : of the weights, per step
+    epochs : passes over the triplets
+    """
 
     hidden: int = 10
     rate: float = 0.003
@@ -70,7 +76,7 @@ class RankNet:
 
 
 def _gradients(layers: list[Floats], better: Floats, worse: Floats) -> tuple[Floats, Floats, Floats]:
-    """Of the mean loss by each layer: back-propagation through both items of every triplet."""
+    """Gradients of the mean loss by each layer: back-propagation through both items of every triplet."""
     inner, bias, outer = layers
     first, second = np.tanh(better @ inner + bias), np.tanh(worse @ inner + bias)
     slope = (-expit((second - first) @ outer) / len(better)).astype(np.float32)[:, None]  # ∂loss/∂(f¹ − f²)

@@ -92,7 +92,7 @@ def solve_gram(
         met = _sweep(K, stronger, weaker, order, alpha, scores, curvature, upper, ridge)
         sweeps += 1
         if met <= descent.tol or sweeps == descent.max_sweeps:
-            # What a sweep meets is a gap on moving scores; whether to stop is decided on freshly summed ones.
+            # A sweep sees gaps on changing scores; whether to stop is decided on freshly summed ones.
             beta = item_weights(pairs, alpha)
             scores = K @ beta
             gap = _kkt_gap(stronger, weaker, alpha, scores, upper, ridge)
@@ -101,7 +101,7 @@ def solve_gram(
 
 
 def item_weights(pairs: OrderedPairs, alpha: Doubles) -> Doubles:
-    """β = Aᵀα: what the multipliers of all pairs add up to for each item."""
+    """β = Aᵀα: the sum of the multipliers of all pairs for each item."""
     gained = np.bincount(pairs.stronger, alpha, pairs.items)
     return np.asarray(gained - np.bincount(pairs.weaker, alpha, pairs.items))
 
@@ -138,7 +138,7 @@ def _sweep(
         gap = max(gap, violation)
         if violation == 0.0:
             continue
-        # Items that the kernel can't tell apart have no curvature: the minimum is at the end of the box.
+        # Items that the kernel can't distinguish have no curvature: the minimum is at the end of the box.
         if curvature[p] > 0.0:
             target = min(max(alpha[p] - gradient / curvature[p], 0.0), upper)
         else:

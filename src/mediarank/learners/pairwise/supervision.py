@@ -19,7 +19,7 @@ from mediarank.types import Doubles
 
 @dataclass(frozen=True)
 class Supervision:
-    """Of one attribute, over items by position.
+    """The supervision of one attribute, over items by position.
 
     strengths (n,) : NaN where unknown
     compared, called_equal : the pairs that people judged, in order or equal
@@ -30,7 +30,10 @@ class Supervision:
     called_equal: Positions
 
     def ordered(self, limit: int | None = None, seed: int = 0) -> OrderedPairs:
-        """Compared pairs and those that follow from strengths. limit : the most of each kind"""
+        """Compared pairs and those that follow from strengths.
+
+        limit : the most of each kind
+        """
         derived = OrderedPairs.from_strengths(self.strengths, limit, seed)
         listed = self.compared
         if limit is not None and len(listed) > limit:
@@ -48,7 +51,7 @@ class Supervision:
 
 
 def supervise(labels: Labels, items: Sequence[str]) -> dict[str, Supervision]:
-    """Attribute -> what is known of it among the items, for every attribute that the labels name, by name."""
+    """Attribute -> its supervision among the items, for every attribute that the labels name, by name."""
     classes = labels.class_of
     strength_of: dict[str, dict[str, float]] = {}
     for attribute, target, strength in _rows(labels, "orderings"):
@@ -70,7 +73,7 @@ def supervise(labels: Labels, items: Sequence[str]) -> dict[str, Supervision]:
 
 
 def ordered_items(labels: Labels) -> set[str]:
-    """Items that the labels order in some attribute, by themselves, by their class or in a pair."""
+    """Items that the labels order in some attribute, by their own strength, by their class or in a pair."""
     targets = set(labels["orderings"]["target"])
     by_class = {item for item, name in labels.class_of.items() if name in targets}
     return by_class | targets | set(labels["pairs"]["first"]) | set(labels["pairs"]["second"])

@@ -1,4 +1,4 @@
-"""RankSVM over triplets (Herbrich et al. 2000; Joachims 2002): the batch method that online rankers are held against.
+"""RankSVM over triplets (Herbrich et al. 2000; Joachims 2002): the batch baseline of the online rankers.
 
 `linear_ranksvm.py` does the work, by dual coordinate descent on rows of φ and pairs of row numbers: no pair beyond
 the sample is formed, and no difference of two rows is stored.

@@ -1,8 +1,8 @@
 """Training data for search by example: which (query, item) pairs to look at, and which of two belongs first.
 
 `draw_pairs` chooses them from classes alone, as paper 003 does (section 5.1): for each query all its relevant items,
-and a sample of the others. `Triplets` adds φ: a row a pair, and triplets as row numbers, so that pointwise, pairwise
-and listwise learners see the same data and no pair is ever copied.
+and a sample of the others. `Triplets` adds φ: one row per pair, and triplets as row numbers, so that pointwise,
+pairwise and listwise learners see the same data and no pair is ever copied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Positions = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class DrawnPairs:
-    """query, item (n,) : positions of the items compared, the pairs of one visit to a query together
+    """Sampled pairs of query and item, and the triplets among them.
+
+    query, item (n,) : positions of the items compared, the pairs of one visit to a query together
     visit (n,) : 0, 0, …, 1, 1, …: which visit a pair belongs to
     relevant (n,) : the item is of the query's class
     better, worse (t,) : triplets, as numbers of pairs, in random order
@@ -37,8 +39,8 @@ class DrawnPairs:
 def draw_pairs(classes: npt.ArrayLike, instances: int, rng: np.random.Generator, negatives: int = 3) -> DrawnPairs:
     """About `instances` triplets: queries in random order, all relevant items of each, `negatives` others for each.
 
-    classes : (n,) the class of every training item. Once all queries have had their turn they come again and meet
-    other negatives. Items that are alone in their class, or in the only class, can't be queries.
+    classes : (n,) the class of every training item. After all queries have been used, they are used again with other
+    negatives. Items that are alone in their class, or in the only class, can't be queries.
     """
     labels = np.unique(np.asarray(classes), return_inverse=True)[1]
     sizes = np.bincount(labels)
@@ -87,8 +89,12 @@ def _joined(
 
 @dataclass(frozen=True)
 class Triplets:
-    """phi (n, d) : scaled φ of each pair; query (n,) : a number that rises, the same for pairs of one query
-    relevant (n,) : whether the pair's item is; better, worse (t,) : rows of φ, the first belongs before the second
+    """Rows of φ and the triplets among them.
+
+    phi (n, d) : scaled φ of each pair
+    query (n,) : a number that rises, the same for pairs of one query
+    relevant (n,) : whether the pair's item is relevant
+    better, worse (t,) : rows of φ; the first belongs before the second
     """
 
     phi: Floats
@@ -122,7 +128,7 @@ class Triplets:
         return np.concatenate([[0], np.flatnonzero(np.diff(self.query)) + 1, [len(self.query)]]).astype(np.int64)
 
     def first_queries(self, count: int) -> Triplets:
-        """Only the first so many queries, for learners that can't take all."""
+        """The first `count` queries only, for learners that can't take all."""
         if count >= len(self.offsets) - 1:
             return self
         rows = int(self.offsets[count])

@@ -1,8 +1,8 @@
 """Gates: expectations that a collection, its splits and its features must meet before the run goes on.
 
-`rules` says what an expectation is, `run` lets Great Expectations judge it, `result` is what comes out. The suites
-are `manifest` (with `labels` and, against the last version, `drift`), `splits` and `features`. Every check is a pure
-function of tables; importing this package does not import Great Expectations.
+`rules` defines an expectation, `judge` lets Great Expectations judge it, `result` is the result. The suites are
+`manifest` (with `labels` and, against the last version, `baseline_drift`), `splits` and `features`. Every check is a
+pure function of tables; importing this package does not import Great Expectations.
 """
 
 from mediarank.ops.checks.baseline_drift import ManifestSummary, summary_of

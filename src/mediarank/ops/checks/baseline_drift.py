@@ -1,7 +1,7 @@
-"""The collection against its last version: a small summary of each, and what moved between them.
+"""The collection against its last version: a small summary of each, and the changes between them.
 
-The summary is part of the check's result. A later version is compared with the summary it is given, so a check
-stays a pure function of its inputs: who keeps the summary decides what "the last version" is.
+The summary is part of the check's result. A later version is compared with the summary it is given, so a check stays a
+pure function of its inputs: whoever keeps the summary decides which version is "the last".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ S = TypeVar("S")
 VALUE_COLUMN: Final = {"classes": "class", "keywords": "keyword", "concepts": "concept", "events": "event"}
 """The label tables whose values can be counted, and the column of the value."""
 
-IF_MEANT: Final = "If the change is meant, copy this check's result.json over its namesake in baseline/ and commit it."
+IF_MEANT: Final = "If the change is intended, copy this check's result.json over the one in baseline/ and commit it."
 NO_BASELINE: Final = "there is no earlier version to compare with"
 
 
@@ -32,7 +32,7 @@ class ManifestSummary:
 
     items : usable items
     kinds : how many of them are images, clips, sounds
-    labels : for each label table, how many items bear each value
+    labels : for each label table, how many items have each value
     resolutions : for images and clips, how many have a longer side of up to 64, 128, 256 … pixels
     """
 
@@ -46,12 +46,12 @@ class ManifestSummary:
 
     @classmethod
     def from_result(cls, result: Mapping[str, Any]) -> ManifestSummary | None:
-        """The summary in a former result of the check; `{}` says that there is none."""
+        """The summary in an earlier result of the check; `{}` means that there is none."""
         return read_summary(cls, result)
 
 
 def read_summary(kind: type[S], result: Mapping[str, Any]) -> S | None:
-    """The `kind` of summary that a former result holds."""
+    """The `kind` of summary in an earlier result."""
     if not result:
         return None
     try:
@@ -102,7 +102,7 @@ def drift_suites(
                 Rule(
                     "items_are_still_there",
                     at_most("lost_share", max_lost_share),
-                    f"At most {max_lost_share:.0%} of the last version's number of usable items is gone.",
+                    f"At most {max_lost_share:.0%} of the last version's number of usable items is missing.",
                     f"See whether a folder is missing or not mounted, and what the quarantine table says. {IF_MEANT}",
                     on_vanished,
                 ),
@@ -110,7 +110,7 @@ def drift_suites(
             skipped,
         ),
         _vanished("kinds and labels", now, before, ("kinds", "classes", "concepts", "events"), on_vanished, skipped),
-        # A keyword at the end of the long tail goes with its only item: no reason to stop.
+        # A rare keyword disappears with its only item: no reason to stop.
         _vanished("keywords", now, before, ("keywords",), "warning", skipped),
         Suite(
             "label distributions",
@@ -189,7 +189,7 @@ def _moved(compared: Mapping[str, tuple[Mapping[str, float], Mapping[str, float]
     for what, (old, new) in compared.items():
         change = {v: new.get(v, 0.0) - old.get(v, 0.0) for v in sorted(old.keys() | new.keys())}
         total = sum(old.values()) + sum(new.values())
-        # Bray-Curtis dissimilarity: 0 if nothing moved, 1 if nothing is shared.
+        # Bray-Curtis dissimilarity: 0 if nothing changed, 1 if nothing is shared.
         drift = sum(map(abs, change.values())) / total if total else 0.0
         most = max(change, key=lambda v: abs(change[v])) if change else ""
         said = f"{most}: {old.get(most, 0.0):.1%} before, {new.get(most, 0.0):.1%} now" if change else ""

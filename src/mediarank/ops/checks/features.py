@@ -1,6 +1,6 @@
-"""Stage `check_features`: are the vectors whole, finite, alive, and like those of the last version?
+"""Stage `check_features`: are the vectors complete, finite, not constant, and like those of the last version?
 
-Judged from a summary table a feature, one row a dimension, never from the matrices themselves.
+Judged from one summary table per feature, one row per dimension, never from the matrices themselves.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mediarank.types import require_columns
 SUMMARY_COLUMNS: Final = (
     "dimension", "n", "nan_share", "inf_share", "constant", "minimum", "maximum", "mean", "std",
 )  # fmt: skip
-"""A feature's summary: one row a dimension, statistics over its finite values."""
+"""A feature's summary: one row per dimension, statistics over its finite values."""
 
-FIND_EXTRACTOR: Final = "Run tests/features for the family, mend it and raise its version, then run dvc repro."
+FIND_EXTRACTOR: Final = "Run tests/features for the family, fix it and raise its version, then run dvc repro."
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Floats64 = npt.NDArray[np.float64]
@@ -36,7 +36,7 @@ Floats64 = npt.NDArray[np.float64]
 class FeatureCheckConfig:
     """What stops a run before anything is fitted.
 
-    max_constant_share : of a feature's dimensions (a histogram may well have bins that nothing falls into)
+    max_constant_share : of a feature's dimensions (a histogram may have bins that stay empty)
     max_magnitude : of any value
     max_mean_shift : of a dimension's mean against the last version, in standard deviations
     max_drifted_share : of a feature's dimensions that shift by more
@@ -76,7 +76,7 @@ class FeaturesSummary:
 
     @classmethod
     def from_result(cls, result: Mapping[str, Any]) -> FeaturesSummary | None:
-        """The summary in a former result of the check; `{}` says that there is none."""
+        """The summary in an earlier result of the check; `{}` means that there is none."""
         return read_summary(cls, result)
 
 
@@ -95,7 +95,7 @@ def check_features(
 
     summaries : a table with SUMMARY_COLUMNS for each feature
     ids : the ids that each feature has a row for
-    expected : the ids that it should have a row for: the usable items that its modality sees
+    expected : the ids that it should have a row for: the usable items of its modality
     previous : the summary of the version to compare with, if there is one
     """
     suites = feature_suites(summaries, ids, expected, previous, config)
@@ -109,7 +109,7 @@ def feature_suites(
     previous: FeaturesSummary | None,
     config: FeatureCheckConfig,
 ) -> list[Suite]:
-    """All that is expected of features, as `check_features` judges it."""
+    """All expectations of features, as `check_features` judges them."""
     for name, table in summaries.items():
         require_columns(table, SUMMARY_COLUMNS, f"the summary of the feature {name}")
     return [
@@ -128,12 +128,12 @@ def _coverage(
     rows = []
     for name in sorted({*summaries, *ids, *expected}):
         has, should = set(ids.get(name, ())), set(expected.get(name, ()))
-        missing, strangers = sorted(should - has), sorted(has - should)
+        missing, extra = sorted(should - has), sorted(has - should)
         table = summaries.get(name)
         dimensions = 0 if table is None else len(table)
         constant = 0 if table is None else int(table["constant"].astype(bool).sum())
         share = constant / dimensions if dimensions else 0.0
-        rows.append((name, len(has), len(missing), ", ".join(missing[:3]), len(strangers), dimensions, share))
+        rows.append((name, len(has), len(missing), ", ".join(missing[:3]), len(extra), dimensions, share))
     columns = ["feature", "rows", "missing_rows", "such_as", "unknown_rows", "dimensions", "constant_share"]
     return Suite(
         "features",
@@ -149,19 +149,19 @@ def _coverage(
             Rule(
                 "features_have_dimensions",
                 at_least("dimensions", 1),
-                "Every feature has a summary with a dimension or more.",
+                "Every feature has a summary with at least one dimension.",
                 "Run dvc repro: the feature's stage has not written its matrix.",
             ),
             Rule(
                 "items_have_rows",
                 at_most("missing_rows", 0),
-                "Every usable item that a feature's modality sees has a row.",
+                "Every usable item of a feature's modality has a row.",
                 "Run dvc repro; if items are still missing, data/frames/quarantine.csv says why they have no frames.",
             ),
             Rule(
                 "rows_are_of_known_items",
                 at_most("unknown_rows", 0),
-                "No row is of an item that has no role.",
+                "No row belongs to an item without a role.",
                 "Delete the feature's folder in data/features and run dvc repro.",
                 "warning",
             ),
@@ -169,7 +169,7 @@ def _coverage(
                 "few_dimensions_are_constant",
                 at_most("constant_share", config.max_constant_share),
                 f"At most {config.max_constant_share:.0%} of a feature's dimensions are the same for all items.",
-                "See whether the pictures are all alike (blank, one colour) or the family's settings are too fine; "
+                "Check whether all pictures are the same (blank, one colour) or the family's settings are too fine; "
                 "or raise check_features.max_constant_share.",
             ),
         ),
@@ -189,10 +189,10 @@ def _dimensions(summaries: Mapping[str, pd.DataFrame], config: FeatureCheckConfi
             Rule(
                 "dimension_names_are_unique",
                 unique("feature", "dimension"),
-                "No feature has two dimensions of one name.",
+                "No feature has two dimensions with the same name.",
                 FIND_EXTRACTOR,
             ),
-            Rule("dimensions_have_values", at_least("n", 1), "Every dimension has a value or more.", FIND_EXTRACTOR),
+            Rule("dimensions_have_values", at_least("n", 1), "Every dimension has at least one value.", FIND_EXTRACTOR),
             Rule("no_value_is_nan", one_of("nan_share", [0]), "No value is NaN.", FIND_EXTRACTOR),
             Rule("no_value_is_infinite", one_of("inf_share", [0]), "No value is infinite.", FIND_EXTRACTOR),
             Rule(
@@ -223,7 +223,7 @@ def _drift(
     for name in sorted(now.features.keys() & former.keys()):
         new, old = now.features[name], former[name]
         if new.dimensions != old.dimensions or not new.mean:
-            continue  # another granularity or bin count: a new feature of an old name
+            continue  # another granularity or bin count: a new feature with an old name
         shift = mean_shift(_array(old.mean), _array(old.std), _array(new.mean), _array(new.std))
         worst = int(shift.argmax())
         drifted = float((shift > config.max_mean_shift).mean())
@@ -253,8 +253,8 @@ def _drift(
 def mean_shift(old_mean: Floats64, old_std: Floats64, new_mean: Floats64, new_std: Floats64) -> Floats64:
     """Cohen's d of each dimension: the change of the mean over the pooled standard deviation.
 
-    The deviation is taken to be at least a hundred-thousandth of the mean, which is stored to six digits: the last
-    digit of a constant is no drift. A dimension with no finite value in one of the versions has shifted infinitely.
+    The deviation is at least a hundred-thousandth of the mean, which is stored to six digits: the last digit of a
+    constant is no drift. A dimension without a finite value in one of the versions has an infinite shift.
     """
     change = np.abs(new_mean - old_mean)
     largest = np.maximum(np.abs(old_mean), np.abs(new_mean))

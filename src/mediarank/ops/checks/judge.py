@@ -1,7 +1,7 @@
-"""Let Great Expectations judge suites: in memory, silently, with no file, no network and no account.
+"""Let Great Expectations judge suites: in memory, silently, without files, network or account.
 
-A condition that raises is a broken expectation and stops the run, whatever its severity: what can't be judged must
-not pass. Great Expectations reports results in an order of its own; ours is that of the suites.
+A condition that raises counts as a failed expectation and stops the run, whatever its severity: what can't be judged
+must not pass. Great Expectations reports results in its own order; ours is that of the suites.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def judge(check: str, suites: Sequence[Suite], summary: Mapping[str, Any]) -> Ch
     )
 
     settings = DataContextConfig(
-        store_backend_defaults=InMemoryStoreBackendDefaults(),  # the default ones make a folder for HTML pages
+        store_backend_defaults=InMemoryStoreBackendDefaults(),  # the defaults would make a folder for HTML pages
         progress_bars=ProgressBarsConfig(globally=False, metric_calculations=False),
         analytics_enabled=False,
     )
@@ -51,9 +51,9 @@ def _judge_suite(suite: Suite, whole_table: Any) -> list[Outcome]:
     import great_expectations as gx
     from great_expectations import expectations
 
-    # Failing rows are reported by index; ours is the position.
+    # Failing rows are reported by index, which here is the position.
     table = suite.table.reset_index(drop=True)
-    # Great Expectations hashes all it is given, so it is given what it looks at (and one column to count rows by).
+    # Great Expectations hashes everything it gets, so it gets only the columns it uses (and one to count rows by).
     looked_at = {column for rule in suite.rules for column in rule.condition.columns} or {table.columns[0]}
     judged = table[[column for column in table.columns if column in looked_at]]
     batch = whole_table.get_batch(batch_parameters={"dataframe": judged})
@@ -67,7 +67,7 @@ def _judge_suite(suite: Suite, whole_table: Any) -> list[Outcome]:
 
 
 def _read(rule: Rule, suite: Suite, table: pd.DataFrame, verdict: Any) -> Outcome:
-    """One result of Great Expectations as an outcome of ours."""
+    """One result of Great Expectations as our own outcome."""
     problem = _problem(verdict.exception_info)
     if problem:
         return _outcome(rule, suite, "failed", problem=problem)
@@ -91,7 +91,7 @@ def _outcome(rule: Rule, suite: Suite, status: Status, **found: Any) -> Outcome:
 def _problem(info: Mapping[str, Any]) -> str:
     """The message of the first exception, without its traceback, which names paths and versions.
 
-    `info` describes one exception, or maps each metric that was needed to its own.
+    `info` describes one exception, or maps each metric needed to its exception.
     """
     described = [info] if "raised_exception" in info else [info[key] for key in sorted(info)]
     return next((str(d["exception_message"]) for d in described if d["raised_exception"]), "")
@@ -101,6 +101,6 @@ def _json_value(value: Any) -> str | int | float | bool | None:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
-        # JSON has no infinity, and a reader must still see it.
+        # JSON has no infinity, but a reader must see it.
         return value if math.isfinite(value) else (None if math.isnan(value) else str(value))
     return value if value is None or isinstance(value, str | int | bool) else (None if pd.isna(value) else str(value))

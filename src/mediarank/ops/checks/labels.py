@@ -68,8 +68,8 @@ def _references(manifest: Manifest, labels: Labels) -> Suite:
             Rule(
                 "labels_exist",
                 rows_at_least(1),
-                "Something is labelled.",
-                "Search by example works without labels; for the rest give some (see docs/collections.md).",
+                "There are labels.",
+                "Search by example works without labels; the other systems need some (see docs/collections.md).",
                 "warning",
             ),
         ),
@@ -85,7 +85,7 @@ def _values(name: str, table: pd.DataFrame) -> pd.Series:
 
 
 def _refusals(labels: Labels, quarantine: pd.DataFrame, max_share: float) -> Suite:
-    # A label about a quarantined file is refused because of the file, which is counted already.
+    # A label of a quarantined file is refused because of the file, which is already counted.
     own_fault = (quarantine["what"] == "label") & (quarantine["reason"] != OF_QUARANTINED)
     refused = quarantine.loc[own_fault, ["item_id", "source", "reason"]].assign(accepted=False)
     kept = pd.DataFrame({"accepted": [True] * sum(len(table) for table in labels.tables.values())})
@@ -117,7 +117,7 @@ def _classes(labels: Labels, min_classes: int) -> Suite:
                 "items_have_one_class",
                 unique("item"),
                 "No item has two classes.",
-                "Keep one class per item in classes.csv; what may occur together belongs in keywords.csv.",
+                "Keep one class per item in classes.csv; labels that may occur together belong in keywords.csv.",
             ),
             Rule(
                 "there_are_enough_classes",
@@ -141,7 +141,7 @@ def _class_sizes(labels: Labels) -> Suite:
             Rule(
                 "classes_have_two_items",
                 at_least("items", 2),
-                "Every class has two items or more, so that one can be found by the other.",
+                "Every class has at least two items, so that one can be found by the other.",
                 "Add items to these classes, or merge them with others.",
                 "warning",
             ),
@@ -176,7 +176,7 @@ def _concepts(manifest: Manifest, labels: Labels, min_positives: int) -> Suite:
                 "concepts_have_negatives",
                 at_least("negatives", 1),
                 "No concept or event is shown by all items.",
-                "Delete the concept's rows, or correct them: what everything shows can't be ranked.",
+                "Delete the concept's rows, or correct them: a concept that all items show can't be ranked.",
             ),
             Rule(
                 "concepts_have_positives_for_every_role",
@@ -201,7 +201,7 @@ def _orderings(labels: Labels) -> Suite:
             Rule(
                 "attributes_have_two_strengths",
                 at_least("strengths", 2),
-                "Every attribute has two different strengths or more.",
+                "Every attribute has at least two different strengths.",
                 "Grade the attribute's targets differently, or delete its rows: there is nothing to order.",
                 "warning",
             ),
@@ -212,7 +212,7 @@ def _orderings(labels: Labels) -> Suite:
 
 def _prescribed_roles(labels: Labels) -> Suite:
     table = labels["splits"].astype(str).fillna("")
-    table = table[(table["role"] != "") | (table["fold"] == "")]  # a fold alone is prescription enough
+    table = table[(table["role"] != "") | (table["fold"] == "")]  # a fold alone is enough
     return Suite(
         "prescribed roles",
         table,

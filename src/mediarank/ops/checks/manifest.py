@@ -1,4 +1,4 @@
-"""Stage `check_manifest`: check that the collection is whole, well described, and like its last version.
+"""Stage `check_manifest`: check that the collection is complete, well described, and like its last version.
 
 The manifest and the quarantine table are checked here, labels in `labels.py`, changes in `baseline_drift.py`.
 """
@@ -35,12 +35,12 @@ class ManifestCheckConfig:
     min_items : usable items that a run needs
     max_quarantined_share : of damaged files; files in formats that can't be used here only give a warning
     max_refused_label_share : of the rows in label files, not counting those about quarantined files
-    min_classes : fewer give a warning, if there are classes at all
+    min_classes : fewer give a warning, if there are any classes
     min_positives : items that show a concept or event
     max_lost_share : of the last version's number of usable items
     max_label_drift, max_resolution_drift : dissimilarity to the last version, from 0 (same) to 1 (nothing shared)
-    on_vanished : what lost items, kinds, classes, concepts and events are: `error` or `warning`
-    on_drift : what other changes against the last version are
+    on_vanished : how missing items, kinds, classes, concepts and events count: `error` or `warning`
+    on_drift : how other changes against the last version count
     """
 
     min_items: Count = 10
@@ -78,7 +78,7 @@ def manifest_suites(
     previous: ManifestSummary | None,
     config: ManifestCheckConfig,
 ) -> list[Suite]:
-    """All that is expected of a collection."""
+    """All expectations of a collection."""
     require_columns(quarantine, ("what", "item_id", "source", "reason"), "the quarantine table")
     return [
         _items(manifest, config),

@@ -1,4 +1,4 @@
-"""What a check found: one outcome an expectation, as JSON for the pipeline and as a message for a person.
+"""The result of a check: one outcome per expectation, as JSON for the pipeline and as a message for a person.
 
 Nothing here depends on time, place or library version: the JSON is a stage's output and has the same bytes on every
 run.
@@ -20,12 +20,12 @@ Status = Literal["passed", "warned", "failed", "skipped"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one expectation fared.
+    """The outcome of one expectation.
 
     failing_rows : how many of `rows` break it
-    first_rows : the first few of them, with the columns that tell which and why
+    first_rows : the first few of them, with the columns that show which row it is and why it fails
     observed : the value that was found, for an expectation of a whole table
-    problem : why it could not be judged or was not
+    problem : why it could not be judged or was skipped
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""What an expectation is: a condition that Great Expectations judges, said also in plain words, with a remedy.
+"""An expectation: a condition that Great Expectations judges, also stated in plain words, with a remedy.
 
-Conditions are named here and built only when they are judged (`run.py`), because importing Great Expectations costs
-seconds. Only expectations that work on pandas 3 are offered: its quantile expectation, for one, crashes there.
+Conditions are named here and built only when they are judged (`judge.py`), because importing Great Expectations costs
+seconds. Only expectations that work on pandas 3 are used; the quantile expectation, for example, crashes there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Condition:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that it looks at; none if it looks at the table as a whole."""
+        """The columns that it uses; empty if it judges the table as a whole."""
         one = [self.arguments["column"]] if "column" in self.arguments else []
         return [*one, *self.arguments.get("column_list", ())]
 
@@ -50,7 +50,7 @@ class Suite:
     """The rules of one table.
 
     subject : what the table holds, such as `manifest`
-    shown : the columns that tell a reader which row failed, and why
+    shown : the columns that show which row failed, and why
     skipped : why the rules can't be judged; empty if they can
     """
 
@@ -62,7 +62,7 @@ class Suite:
 
 
 def present(column: str) -> Condition:
-    """No value is missing. Every other condition passes over missing values, so say this first."""
+    """No value is missing. All other conditions ignore missing values, so put this first."""
     return Condition("ExpectColumnValuesToNotBeNull", {"column": column})
 
 
@@ -73,8 +73,8 @@ def unique(*columns: str) -> Condition:
 
 
 def one_of(column: str, values: Iterable[object], exceptions: float = 0.0) -> Condition:
-    """Every value is among `values`, save for a share of `exceptions`."""
-    # 1 - 0.7 is a little more than 0.3: without rounding, exactly 70 % of exceptions would be too many.
+    """Every value is among `values`, except for a share of `exceptions`."""
+    # 1 - 0.7 is a little more than 0.3; without rounding, exactly 70 % of exceptions would be too many.
     mostly = round(1 - exceptions, 12)
     return Condition("ExpectColumnValuesToBeInSet", {"column": column, "value_set": list(values), "mostly": mostly})
 

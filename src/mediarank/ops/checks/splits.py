@@ -1,7 +1,7 @@
-"""Leakage: does anything that is tested also fit, under another name or in another copy?
+"""Check for leakage: is anything that is tested also used for fitting, under another name or as a copy?
 
-`Roles` refuses groups that straddle; these expectations look again from outside, by the manifest's groups and by
-content, and at what each role has to learn from.
+`Roles` refuses groups that straddle roles; these expectations check again independently, by the manifest's groups and
+by content, and check what each role has to learn from.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
 from mediarank.types import ROLES, Manifest, Roles
 
 RoleName = Literal["base", "rank", "valid", "test"]
-SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it comes back, report it: this must not happen."
+SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it happens again, please report it as a bug."
 
 
 @dataclass(frozen=True)
 class SplitCheckConfig:
-    """required_roles : those that must have min_items_per_role items or more"""
+    """required_roles : those that must have at least min_items_per_role items"""
 
     required_roles: tuple[RoleName, ...] = ("base", "rank", "test")
     min_items_per_role: Annotated[int, Field(ge=1)] = 1
@@ -43,7 +43,7 @@ def check_splits(
 def split_suites(
     roles: Roles, manifest: Manifest, labels: Labels, config: SplitCheckConfig, lost: Collection[str] = ()
 ) -> list[Suite]:
-    """All that is expected of splits, as `check_splits` judges it."""
+    """All expectations of splits, as `check_splits` judges them."""
     assigned = roles.table[["item_id", "group_id", "role", "fold"]]
     usable = manifest.usable[["item_id", "group_id", "sha256"]].rename(columns={"group_id": "manifest_group"})
     usable = usable[~usable["item_id"].isin(lost)]
@@ -70,7 +70,7 @@ def _membership(assigned: pd.DataFrame, usable: pd.DataFrame) -> Suite:
             Rule(
                 "usable_items_have_roles",
                 one_of("where", ("both",)),
-                "Every usable item has a role, and nothing else has one.",
+                "Every usable item has a role, and no other item has one.",
                 "Run dvc repro from the splits stage: the splits are of another version of the collection.",
             ),
         ),
@@ -137,7 +137,7 @@ def _prescribed(assigned: pd.DataFrame, labels: Labels) -> Suite:
             Rule(
                 "prescribed_test_items_are_not_fitted_to",
                 one_of("role", ("test",)),
-                "What the source keeps for testing is tested here too, so that figures compare with published ones.",
+                "The source's test items are test items here too, so that figures compare with published ones.",
                 "Set splits.protocol to source in params.yaml, or don't compare the figures with published ones.",
                 "warning",
             ),
@@ -153,7 +153,7 @@ def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
     for name in ("classes", "concepts", "events"):
         table = labels[name]
         said = table[table["relevant"].astype(bool)] if "relevant" in table else table
-        # A protocol may give no clip the role `valid`: that is no lack of events.
+        # A protocol may give no clip the role `valid`; then no events are missing there.
         kinds = assigned.loc[assigned["item_id"].isin(table[LABEL_ITEMS[name][0]]), "kind"].unique()
         given = set(assigned.loc[assigned["kind"].isin(kinds), "role"])
         present = [role for role in ROLES if role in given]

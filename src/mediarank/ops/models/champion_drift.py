@@ -1,8 +1,8 @@
-"""A version of the collection against the champion's: what moved, by how much, and whether that is too much.
+"""A version of the collection against the champion's: what drifted, by how much, and whether it is too much.
 
-`version_summary` is what a version leaves behind to be compared with: the summaries that the data checks wrote, and
-the distribution of the served method's scores. `movements` compares two of them. Scores are compared after each is
-brought to median 0 and interquartile range 1: a model fitted anew may score on another scale and rank the same.
+`version_summary` is what a version keeps for later comparison: the summaries that the data checks wrote, and the
+distribution of the served method's scores. `movements` compares two of them. Scores are first scaled to median 0 and
+interquartile range 1, because a refitted model may score on another scale and rank the same.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Movement:
-    """One thing that was compared. value : how far it moved; limit : how far it may; detail : what moved most"""
+    """One comparison.
+
+    value : how far it moved
+    limit : how far it may move
+    detail : what moved most
+    """
 
     what: str
     measure: str
@@ -43,7 +48,7 @@ class Movement:
 
 
 def version_summary(data: Path, system: str, method: str, features: Sequence[str]) -> dict[str, Any]:
-    """What is compared of the version in the workspace, for one system and the feature types that it uses."""
+    """The summary of the version in the workspace, for one system and the feature types that it uses."""
     checks = {name: store.read_json(data / name / "result.json") for name in ("check_manifest", "check_features")}
     moments = checks["check_features"]["summary"]["features"]
     scores = store.read_features(data / "systems" / system / "scores" / method).values
@@ -78,9 +83,9 @@ def score_distance(one: Numbers, other: Numbers) -> float:
 
 def _standard(quantiles: Numbers) -> Numbers:
     low, middle, high = np.interp([0.25, 0.5, 0.75], np.linspace(0, 1, len(quantiles)), quantiles)
-    spread = high - low or float(np.ptp(quantiles)) or 1.0  # where half of the scores are one number, the whole range
+    spread = high - low or float(np.ptp(quantiles)) or 1.0  # if half of the scores are equal, the whole range
     scaled = (quantiles - middle) / spread
-    return np.round(scaled, 6)  # what was equal stays equal
+    return np.round(scaled, 6)  # equal values stay equal
 
 
 def _of_manifest(before: ManifestSummary, now: ManifestSummary, config: PromotionConfig) -> list[Movement]:

@@ -1,8 +1,8 @@
-"""New files, ranked by the champions: described with their codebooks, ranked with their weights, nothing fitted.
+"""Rank new files with the champions: described with their codebooks, ranked with their weights, without fitting.
 
-What is new is what the champion's collection did not hold: another id, or another content under the same id. The
-stages up to `frames` have made its working copies. Scores go to `.mediarank/ingested/<system>`: they are no version of
-the collection, and the next full run takes the new files in.
+A file is new if the champion's collection did not have it: another id, or another content under the same id. The stages
+up to `frames` have made its working copies. Scores go to `.mediarank/ingested/<system>`: they are no version of the
+collection, and the next full run includes the new files.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ from mediarank.systems.registry import SYSTEMS
 from mediarank.types import FeatureMatrix
 
 BEST: Final = 10
-"""How many of an item's best are listed in `best.csv`; `scores` holds all."""
+"""How many of an item's best results are listed in `best.csv`; `scores` holds all."""
 
 
 @dataclass(frozen=True)
 class Ingested:
-    """New items of one system. scores : one row per item, one column per name that the champion ranks"""
+    """New items of one system.
+
+    scores : one row per item, one column per name that the champion ranks
+    """
 
     champion: Version
     scores: FeatureMatrix
@@ -44,7 +47,7 @@ class Ingested:
 
 
 def ingest(root: Path, uri: str | None = None, say: Callable[[str], None] = print) -> list[Ingested]:
-    """Rank what is new, for every system that has a champion."""
+    """Rank new files, for every system that has a champion."""
     root = root.resolve()
     registry = Registry(root, uri)
     found = []
@@ -61,7 +64,7 @@ def ingest(root: Path, uri: str | None = None, say: Callable[[str], None] = prin
 
 
 def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
-    """Scores of the items that the packed model's collection did not hold."""
+    """Scores of the items that the packed model's collection did not have."""
     manifest = store.read_manifest(data / "manifest/manifest.parquet").usable[["item_id", "sha256"]]
     before = set(packed.items.itertuples(index=False, name=None))
     new = [item for item, sha256 in manifest.itertuples(index=False, name=None) if (item, sha256) not in before]

@@ -1,8 +1,8 @@
 """The model that MLflow loads, as code: MLflow keeps this script beside the packed files and runs it to load them.
 
 A request is a table. Each row is a query: an `item` of the collection, an `image` or a `clip` (a file's bytes in
-base64), or a column of numbers for every feature type; of types that keep the frames of a clip, one list of numbers
-per frame. The answer has one row for each of the `count` best: query, rank, name, score.
+base64), or one column of numbers per feature type; for types that keep the frames of a clip, one list of numbers per
+frame. The answer has one row for each of the `count` best: query, rank, name, score.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Ranking(PythonModel):  # type: ignore[misc]  # MLflow ships no type inform
         return best(scores, self.packed.model.names, names, count)
 
     def _from_outside(self, row: dict[Any, Any]) -> Doubles:
-        """Scores (1, names) of what is not an item of the collection."""
+        """Scores (1, names) of a query that is not an item of the collection."""
         content = next((row[name] for name in ("image", "clip") if isinstance(row.get(name), str)), None)
         if content is not None:
             with tempfile.TemporaryDirectory() as folder:

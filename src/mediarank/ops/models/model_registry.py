@@ -1,8 +1,8 @@
-"""Models in MLflow's registry: a registered model a system, a version a dvc.lock, aliases `champion` and `challenger`.
+"""Models in MLflow's registry: one model per system, one version per dvc.lock, aliases `champion` and `challenger`.
 
-A version is the packed model (`serving.py`) with the script that loads it (`served_model.py`), kept among the
-artifacts of the system's run. It also carries what a later version is compared with. Importing MLflow costs seconds,
-so it is imported when a `Registry` is opened.
+A version is the packed model (`packing.py`) with the script that loads it (`mlflow_model.py`), kept among the artifacts
+of the system's run. It also has the summary that a later version is compared with. Importing MLflow costs seconds, so
+it is imported when a `Registry` is opened.
 """
 
 from __future__ import annotations
@@ -36,7 +36,12 @@ SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
 
 @dataclass(frozen=True)
 class Version:
-    """A registered version. lock : the key of the dvc.lock it came from; method : that it serves; run : MLflow's id"""
+    """A registered version.
+
+    lock : the key of the dvc.lock it came from
+    method : the method it serves
+    run : MLflow's id
+    """
 
     system: str
     number: str
@@ -69,16 +74,16 @@ class Registry:
         self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
 
     def versions(self, system: str) -> list[Version]:
-        """All of a system, newest first."""
+        """All versions of a system, newest first."""
         with _explained(self.uri):
             found = self._client.search_model_versions(f"name = '{model_name(system)}'")
-            # A search does not say which aliases a version bears, the model does.
+            # A search does not return the aliases of a version; the model has them.
             aliases = self._aliases(system) if found else {}
             made = [_version(system, v, aliases) for v in found]
         return sorted(made, key=lambda v: int(v.number), reverse=True)
 
     def bearing(self, system: str, alias: str) -> Version | None:
-        """The version that bears the alias, if one does."""
+        """The version that has the alias, if any."""
         return next((v for v in self.versions(system) if alias in v.aliases), None)
 
     def of_lock(self, system: str, key: str) -> Version | None:
@@ -97,7 +102,7 @@ class Registry:
                 python_model=str(SCRIPT),
                 artifacts={PACKED: str(packed)},
                 signature=_signature(features),
-                # Told, not inferred: inferring would load the model in yet another environment.
+                # Given, not inferred: inferring would load the model in yet another environment.
                 pip_requirements=[f"mediarank=={package_version('mediarank')}"],
             )
             self._client.log_artifacts(run, str(model), ARTIFACT)
@@ -118,7 +123,7 @@ class Registry:
             self._client.delete_registered_model_alias(model_name(system), alias)
 
     def note(self, version: Version, key: str, value: str) -> None:
-        """Leave a tag on a version."""
+        """Put a tag on a version."""
         with _explained(self.uri):
             self._client.set_model_version_tag(model_name(version.system), version.number, key, value)
 
@@ -128,7 +133,7 @@ class Registry:
             self._client.log_dict(version.run, content, name)
 
     def folder(self, version: Version) -> Path:
-        """The version's files on this machine; what is kept elsewhere is fetched once."""
+        """The version's files on this machine; files kept elsewhere are fetched once."""
         with _explained(self.uri):
             address = urlparse(self._client.get_run(version.run).info.artifact_uri)
             if address.scheme in ("", "file"):
@@ -174,7 +179,7 @@ def _signature(features: Sequence[str]) -> Any:
 
 @contextmanager
 def _explained(uri: str) -> Iterator[None]:
-    """What MLflow refuses becomes an error of ours, with a remedy."""
+    """Turn MLflow's errors into our own, with a remedy."""
     from mlflow.exceptions import MlflowException
 
     try:

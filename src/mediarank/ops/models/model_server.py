@@ -1,6 +1,6 @@
-"""A champion over HTTP: `mlflow models serve` on loopback, in this environment.
+"""Serve a champion over HTTP: `mlflow models serve` on loopback, in this environment.
 
-MLflow would otherwise build an environment for the model; the one that runs this has what the model needs.
+MLflow would otherwise build an environment for the model; the current one already has everything it needs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HOST = "127.0.0.1"
 
 
 def command(system: str, port: int) -> list[str]:
-    """What serves the champion of a system."""
+    """The command that serves the champion of a system."""
     address = f"models:/{model_name(system)}@{CHAMPION}"
     where = ["--host", HOST, "--port", str(port), "--workers", "1"]
     return [sys.executable, "-m", "mlflow", "models", "serve", "-m", address, "--env-manager", "local", *where]
@@ -30,7 +30,7 @@ def environment(root: Path, uri: str) -> dict[str, str]:
 
 
 def serve(root: Path, system: str, port: int, uri: str | None = None) -> None:
-    """Become the server of the system's champion; returns only by an error."""
+    """Become the server of the system's champion; returns only on an error."""
     registry = Registry(root, uri)
     if registry.bearing(system, CHAMPION) is None:
         raise DataError(f"{system} has no champion to serve; mediarank promote makes one.")

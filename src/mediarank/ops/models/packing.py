@@ -1,8 +1,8 @@
-"""A fitted system as a folder of plain files that ranks anywhere: what MLflow keeps, and what is served.
+"""Pack a fitted system as a folder of plain files that can rank anywhere; MLflow keeps and serves it.
 
 `pack` gathers what a system needs to rank something new, in the layout of the data folder: the model, the vectors of
-the collection with what was fitted for them, the concept models, the settings of working copies, and what drift is
-measured against. `unpack` opens such a folder as a `Workspace`, so a packed model is asked like any other.
+the collection with what was fitted for them, the concept models, the settings of working copies, and the summary that
+drift is measured against. `unpack` opens such a folder as a `Workspace`, so a packed model is asked like any other.
 Nothing is pickled.
 """
 
@@ -31,12 +31,12 @@ from mediarank.systems.registry import model_of
 from mediarank.types import DataError, Doubles, FeatureMatrix
 
 FILE = "file"
-"""What a file from outside is called while it is described."""
+"""The id of a file from outside while it is described."""
 
 
 @dataclass(frozen=True, eq=False)
 class Packed:
-    """A packed model, opened."""
+    """An opened packed model."""
 
     system: str
     workspace: Workspace
@@ -47,7 +47,7 @@ class Packed:
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """item_id and sha256 of what the collection held when the model was fitted."""
+        """item_id and sha256 of the collection's items when the model was fitted."""
         return store.read_table(self.workspace.data / "items.parquet")
 
     @cached_property
@@ -60,7 +60,7 @@ class Packed:
         if unknown:
             raise DataError(
                 f"{', '.join(unknown[:3])}: not in the collection that {self.system} was fitted on, or without what it "
-                f"looks at ({', '.join(self.model.needs.features)})."
+                f"needs ({', '.join(self.model.needs.features)})."
             )
         distinct = sorted(set(items))
         row = {item: k for k, item in enumerate(distinct)}
@@ -70,13 +70,13 @@ class Packed:
         """Scores (1, names) of a file that the collection does not have, described as the pipeline would."""
         described = describe(self.workspace, {FILE: path}, self.model.needs.features)
         if FILE not in self.model.able(described):
-            raise DataError(f"{self.system} looks at {', '.join(self.model.needs.features)}; the file lacks some.")
+            raise DataError(f"{self.system} needs {', '.join(self.model.needs.features)}; the file lacks some of them.")
         return self.model.rank(described, [FILE])
 
     def rank_vectors(self, vectors: Mapping[str, npt.ArrayLike]) -> Doubles:
         """Scores (1, names) by the vectors themselves.
 
-        A type that keeps frames takes one row per frame, and an empty list where the clip lacks what it looks at.
+        A type that keeps frames takes one row per frame, and an empty list if the clip lacks its modality.
         """
         described = {}
         for name in self.model.needs.features:
@@ -97,7 +97,7 @@ class Packed:
 
 
 def pack(data: Path, system: str, copying: Copying, target: Path) -> Packed:
-    """Gather the model of `data/systems/<system>` in a new folder; the model as it will be opened from there."""
+    """Gather the model of `data/systems/<system>` in a new folder; returns the model opened from there."""
     facts = store.read_json(data / "systems" / system / "model.json")
     needs = needs_of(system, facts)
     about = {
@@ -135,5 +135,5 @@ def unpack(folder: Path) -> Packed:
 
 
 def needs_of(system: str, facts: Mapping[str, Any]) -> Needs:
-    """What a fitted system looks at, without opening its model."""
+    """What a fitted system needs, without opening its model."""
     return model_of(system).needs_of(facts)

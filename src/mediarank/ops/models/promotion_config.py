@@ -1,4 +1,4 @@
-"""What a candidate must live up to: section `promotion` of params.yaml."""
+"""What a candidate must achieve: section `promotion` of params.yaml."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Annotated, Any, ClassVar, Final
 from pydantic import Field
 
 USUAL: Final[Mapping[str, str]] = {"annotation": "recall", "attributes": "accuracy"}
-"""The metric that decides, by system; average precision for the others."""
+"""The metric that decides, by system; average precision for all others."""
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 
 
 @dataclass(frozen=True)
 class PromotionConfig:
-    """
-    metric : system -> the column of its values by query that decides, where it is not the usual one
-    significance : a loss that chance would make this rarely keeps the champion (paired randomisation over queries)
-    min_shared : share of the champion's queries that the candidate must have been measured on, too, to be compared
+    """Limits of a promotion.
+
+    metric : system -> the column of its values by query that decides, if it is not the usual one
+    significance : a loss with a lower p-value keeps the champion (paired randomisation over queries)
+    min_shared : share of the champion's queries that the candidate must also have been measured on, to be compared
     rounds, seed : of the randomisation
-    max_… : how far a scheduled promotion lets a version be from the champion's; a person may go further
+    max_… : how far a version may be from the champion's for a scheduled promotion; a person may go further
     max_lost_share : of the champion's items
     max_label_drift, max_resolution_drift : Bray-Curtis dissimilarity of rates and shares
     max_feature_drift : share of a feature type's dimensions whose mean moved by more than `mean_shift` deviations
-    max_score_drift : Kolmogorov-Smirnov distance of the scores, each brought to median 0 and interquartile range 1
+    max_score_drift : Kolmogorov-Smirnov distance of the scores, each scaled to median 0 and interquartile range 1
     """
 
     metric: Mapping[str, str] = field(default_factory=dict)

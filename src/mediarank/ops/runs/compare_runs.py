@@ -1,6 +1,6 @@
 """Compare two runs: what changed in data, settings, code and metrics, and whether the change in metrics is noise.
 
-Values per query are paired by method and query, so only queries that both runs asked count. The p-values are those of
+Values per query are paired by method and query, so only queries of both runs count. The p-values are those of
 a paired randomisation test, corrected after Holm because there are many of them.
 """
 
@@ -25,9 +25,9 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class MetricChange:
-    """A method's mean in both runs over the queries that both asked.
+    """A method's mean in both runs over their common queries.
 
-    p : corrected for all the comparisons that were made; NaN if there is nothing to compare
+    p : corrected for all comparisons; NaN if there is nothing to compare
     """
 
     system: str
@@ -53,7 +53,11 @@ class MetricChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """data : None if the contents of one of the two are gone; gone, new : `system/method` that only one run has"""
+    """Two runs compared.
+
+    data : None if the contents of one of the two are gone
+    gone, new : `system/method` that only one run has
+    """
 
     before: Run
     after: Run
@@ -65,7 +69,7 @@ class Comparison:
     new: tuple[str, ...]
 
     def summary(self) -> str:
-        """Everything but the metrics, as text."""
+        """Everything except the metrics, as text."""
         lines = [
             f"before  {self.before}",
             f"after   {self.after}",
@@ -116,7 +120,7 @@ def compare_runs(
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values corrected after Holm (1979): the chance of even one false alarm among all of them. NaN stays NaN."""
+    """P-values corrected by Holm's method (1979): the chance of even one false alarm among all. NaN stays NaN."""
     order = sorted((k for k, p in enumerate(p_values) if not math.isnan(p)), key=lambda k: p_values[k])
     corrected = list(p_values)
     highest = 0.0
@@ -144,7 +148,7 @@ def _metric_changes(
 
 
 def _per_query(runs: Runs, run: Run) -> dict[str, pd.DataFrame]:
-    """System -> table with one row per method and query; systems that had nothing to do are left out."""
+    """System -> table with one row per method and query; skipped systems are left out."""
     tables = {}
     for system, run_id in runs.systems(run).items():
         try:

@@ -1,8 +1,8 @@
-"""The pipeline's graph as DVC sees it: which stages, in which order, after which others, and what is out of date.
+"""The pipeline's graph as DVC sees it: the stages, their order, their dependencies, and what is out of date.
 
-`dvc.yaml` holds the edges; `mediarank wire` writes it. `read_plan` asks DVC for the edges, for the order in which a
-plain `dvc repro` would take the stages (the plan order) and for what has not changed. `put_in_order` moves what DVC
-writes as stages finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel run.
+`dvc.yaml` holds the edges; `mediarank wire` writes it. `read_plan` asks DVC for the edges, for the order of the stages
+in a plain `dvc repro` (the plan order) and for what has not changed. `put_in_order` moves what DVC writes as stages
+finish, entries in `dvc.lock` and lines in `.gitignore`, back into plan order after a parallel run.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Stage:
 
     address : what DVC calls it, such as `features-hog`
     upstream : addresses of the stages whose outputs it reads, in plan order
-    commands : the lines it runs; none for data that DVC only keeps (a `.dvc` file)
+    commands : the lines it runs; empty for data that DVC only keeps (a `.dvc` file)
     outs : what it writes, below the root
-    unchanged : whether `dvc repro` would skip it, as its inputs and outputs are now
+    unchanged : whether `dvc repro` would skip it, given its current inputs and outputs
     """
 
     address: str
@@ -39,7 +39,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """The stages in plan order, and how things were when they were read.
+    """The stages in plan order, and the state when they were read.
 
     locked : the stages of `dvc.lock`, in its order
     ignored : the lines of each `.gitignore` beside an output, by its path below the root
@@ -51,7 +51,7 @@ class Plan:
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Plan:
-        """The plan from what `dataclasses.asdict` made of it, after a way through JSON."""
+        """The plan from the result of `dataclasses.asdict`, after a way through JSON."""
         stages = (
             Stage(s["address"], tuple(s["upstream"]), tuple(s["commands"]), tuple(s["outs"]), s["unchanged"])
             for s in found["stages"]
@@ -63,13 +63,13 @@ class Plan:
         return list(self.locked) == self.ordered(self.locked)
 
     def ordered(self, names: Sequence[str]) -> list[str]:
-        """Names of stages in plan order; those that are no longer planned come last, as they stand."""
+        """Names of stages in plan order; those that are no longer planned come last, in the given order."""
         return _in_order(names, [stage.address for stage in self.stages])
 
 
 @contextmanager
 def open_repo(root: Path) -> Iterator[Any]:
-    """DVC's view of the project at `root`; what another process is just writing is waited for."""
+    """DVC's view of the project at `root`; waits for another process that is just writing."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 
@@ -86,7 +86,7 @@ def open_repo(root: Path) -> Iterator[Any]:
 
 
 def _require_regular_source(root: Path) -> None:
-    """DVC reads every file of the collection's folder, and would wait for ever at a pipe."""
+    """DVC reads every file of the collection's folder, and would hang at a pipe."""
     import yaml
 
     from mediarank.collections.containment import require_regular
@@ -110,7 +110,7 @@ def plan_of(repo: Any) -> tuple[Plan, list[Any]]:
 
     root = Path(repo.root_dir)
     try:
-        # Exactly what `dvc repro` without targets does, so that the order is exactly its order.
+        # Exactly what `dvc repro` without targets does, so that the order is the same.
         graph = get_active_graph(repo.index.graph)
         planned = plan_repro(graph, repo.stage.collect(str(root / PLAN)))
     except DvcException as error:
@@ -133,7 +133,7 @@ def plan_of(repo: Any) -> tuple[Plan, list[Any]]:
 def put_in_order(repo: Any, plan: Plan) -> None:
     """Leave `dvc.lock` and `.gitignore` as a plain `dvc repro`, one stage after the other, would have left them.
 
-    Of a `.gitignore` only lines that were added since the plan was read are moved: the rest stays as its author wants.
+    In a `.gitignore` only lines added since the plan was read are moved; the rest stays as its author wrote it.
     DVC's lock is held by the caller.
     """
     from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update
@@ -171,7 +171,7 @@ def _unchanged(stage: Any) -> bool:
 
 
 def address_of(stage: Any) -> str:
-    """The stage's address from the root, wherever we are; DVC's own is relative to the working directory."""
+    """The stage's address from the root, wherever we are; DVC's is relative to the working directory."""
     name = getattr(stage, "name", None)
     if name is None:
         return str(stage.path_in_repo)
@@ -196,7 +196,7 @@ def _locked(root: Path) -> list[str]:
 
 
 def _ignore_files(stages: Sequence[Stage]) -> dict[str, list[str]]:
-    """Where DVC tells git to leave outputs alone, and its lines for them, in plan order."""
+    """The .gitignore files where DVC lists outputs, and its lines for them, in plan order."""
     files: dict[str, list[str]] = {}
     for stage in stages:
         for out in map(Path, stage.outs):

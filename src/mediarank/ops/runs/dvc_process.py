@@ -1,6 +1,6 @@
-"""DVC in a process beside the run: imported once, asked by lines of JSON.
+"""DVC in a separate process: imported once, controlled by lines of JSON.
 
-Importing DVC takes a second or more, and its objects are not for several threads. So one child, `python -m
+Importing DVC takes a second or more, and its objects are not thread-safe. So one child, `python -m
 mediarank.ops.runs.dvc_process ROOT`, reads the plan as soon as it has started and then does what it is asked: `begin`,
 `finish`, `abandon` (see `dvc_stages.py`). It ends when its standard input closes, and so when its owner is gone.
 """
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from mediarank.ops.runs.dvc_stages import Begun
 
 PASSING = (errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EINTR, errno.ETXTBSY, errno.ESTALE)
-"""Faults of the machine that are often gone a second later: out of processes, memory or handles for a moment."""
+"""Faults of the machine that often pass within a second: no free processes, memory or handles."""
 PASSING_SIGNS = ("Unable to acquire lock", "is busy, it is being blocked by", "database is locked")
-"""How DVC words such faults."""
+"""How DVC reports such faults."""
 
 
 class DvcFailed(Exception):
@@ -77,7 +77,7 @@ class DvcProcess:
         self._ask("put_in_order")
 
     def close(self) -> None:
-        """Let it end, and wait for it."""
+        """Let it end, and wait until it has ended."""
         self._requests.close()
         self._answers.close()
         try:
@@ -118,10 +118,10 @@ def main() -> None:
     from mediarank.ops.runs.dvc_stages import Stages
     from mediarank.types import ConfigError
 
-    logging.getLogger("dvc").setLevel(logging.WARNING)  # not a line each time that it updates dvc.lock
+    logging.getLogger("dvc").setLevel(logging.WARNING)  # otherwise it logs every update of dvc.lock
     root = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what DVC prints is no answer
+    os.dup2(2, 1)  # DVC's output must not mix with the answers
     sys.argv = ["mediarank", "run"]  # how DVC's messages name us to others
 
     def answer(kind: str, value: object = None) -> None:
@@ -137,7 +137,7 @@ def main() -> None:
                 try:
                     begun = requests[name](*arguments)
                     answer("done", None if begun is None else asdict(begun))
-                except Exception as error:  # whatever it is, the owner is waiting for an answer
+                except Exception as error:  # in any case the owner waits for an answer
                     answer("passing" if passes(error) else "failed", _words(error))
     except ConfigError as error:
         answer("config", str(error))
@@ -146,7 +146,7 @@ def main() -> None:
 
 
 def passes(error: BaseException) -> bool:
-    """Whether it is a fault that may be gone a moment later."""
+    """Whether the fault may be temporary."""
     if isinstance(error, OSError) and error.errno in PASSING:
         return True
     return any(sign in str(error) for sign in PASSING_SIGNS)

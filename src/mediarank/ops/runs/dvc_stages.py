@@ -1,9 +1,9 @@
 """Stages of one DVC project, brought up to date in the steps of `dvc repro`, but several at a time.
 
-`dvc repro` takes one stage after the other: is it up to date, are its outputs in the run cache, run its command, record
-what it wrote. Here the command is left to the caller: `begin` does what comes before it and `finish` what comes after
-it, so that commands of independent stages can run side by side while DVC is imported once and its lock is held only
-for moments. What is left in dvc.lock, in the cache and in the run cache is what `dvc repro` leaves there.
+`dvc repro` handles one stage after the other: is it up to date, are its outputs in the run cache, run its command,
+record its outputs. Here the caller runs the command: `begin` does what comes before it and `finish` what comes after
+it, so that commands of independent stages can run in parallel while DVC is imported once and its lock is held only for
+moments. The results in dvc.lock, in the cache and in the run cache are those of `dvc repro`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CACHED, RESTORED, RAN, TO_RUN = "cached", "restored", "ran", "to run"
 
 @dataclass(frozen=True)
 class Begun:
-    """What has become of a stage, and what is still to be run for it.
+    """The state of a stage, and the commands still to be run for it.
 
     outcome : CACHED, RESTORED, RAN (a stage without a command), or TO_RUN: call `finish` after the commands
     commands : as dvc.yaml writes them, for a shell
@@ -36,9 +36,9 @@ class Begun:
 
 
 class Stages:
-    """The stages of the project at `root`; not for several threads at once.
+    """The stages of the project at `root`; not thread-safe.
 
-    What stages read stays locked for other DVC processes until the end, what they write until they are finished.
+    The inputs of stages stay locked for other DVC processes until the end, their outputs until they are finished.
     """
 
     def __init__(self, root: Path) -> None:
@@ -63,7 +63,7 @@ class Stages:
             self._stack.close()
 
     def begin(self, address: str) -> Begun:
-        """Do all that comes before a stage's command; its upstream stages are up to date."""
+        """Do everything that comes before a stage's command; its upstream stages are up to date."""
         from dvc.stage.cache import RunCacheNotFoundError
 
         stage = self._stages[address]
@@ -93,7 +93,7 @@ class Stages:
             self._record(stage)
 
     def abandon(self, address: str) -> None:
-        """Forget a stage whose commands failed: nothing of it is recorded."""
+        """Forget a stage whose commands failed; nothing about it is recorded."""
         with self._repo.lock:
             self._writing.pop(address).close()
 
@@ -110,7 +110,7 @@ class Stages:
 
     @contextmanager
     def _at_work(self, stage: Any, claim: str = "") -> Iterator[None]:
-        """Hold DVC's lock, and the claim on what the stage reads and writes, which ends with this if not moved."""
+        """Hold DVC's lock and the claim on what the stage reads and writes; the claim ends here unless it was moved."""
         with self._repo.lock, self._repo.scm_context(quiet=True):
             if claim:
                 self._claim = ExitStack()
@@ -122,7 +122,7 @@ class Stages:
                 yield
             finally:
                 self._claim.close()
-                self._repo._reset()  # as DVC does between two stages: nothing that may change is remembered
+                self._repo._reset()  # as DVC does between two stages, to drop cached state
 
     def _rwlock(self, read: list[str], write: list[str]) -> Any:
         import sys
@@ -130,7 +130,7 @@ class Stages:
         from dvc.rwlock import rwlock
 
         hard = self._repo.config["core"].get("hardlink_lock", False)
-        # The name under which DVC's own calls take the lock: what this process holds does not keep it out.
+        # DVC's own calls take the lock under this name, so that this process does not block itself.
         return rwlock(self._repo.tmp_dir, self._repo.fs, " ".join(sys.argv), read, write, hard)
 
 

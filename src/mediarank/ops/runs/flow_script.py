@@ -1,8 +1,8 @@
 """A script that runs a flow: its Prefect settings, and a server for it if there is none.
 
 Prefect can start a temporary server itself, but leaves it behind when the script is killed. Ours runs under a guard
-(`tied_process.py`) and ends with the script, however that ends. It starts, and the plan is read, while the script
-still imports Prefect.
+(`tied_process.py`) and ends with the script, however that ends. It starts, and the plan is read, while the script is
+still importing Prefect.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mediarank.ops.services.prefect_app import HOSTS
 from mediarank.ops.services.processes import prefect_api
 
 PATIENCE = 90.0
-"""Seconds to wait for the server: it takes 8 to 13 on a machine that has other things to do as well."""
+"""Seconds to wait for the server, which takes 8 to 13 seconds on a busy machine."""
 
 
 def settle(root: Path) -> Callable[[], None]:
@@ -32,7 +32,7 @@ def settle(root: Path) -> Callable[[], None]:
 
     The server is the one that `PREFECT_API_URL` names, or that of `make up`, or a temporary one.
     """
-    # Prefect's console log stays silent: the script prints what a person wants to see, the rest is in the run's log.
+    # Prefect's console log is silenced: the script prints what a person wants to see, the rest is in the run's log.
     os.environ.update(quiet_environment(root), PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL="CRITICAL")
     begin_early(root)
     known = os.environ.get("PREFECT_API_URL") or prefect_api(root)
@@ -41,7 +41,7 @@ def settle(root: Path) -> Callable[[], None]:
         return lambda: None
     server = TemporaryServer(root)
     os.environ["PREFECT_API_URL"] = server.api
-    # Last registered, first called: what Prefect has still to say when the script ends, it says before this.
+    # Registered last, called first: Prefect's own handlers at exit run before this.
     atexit.register(server.end)
     return server.wait
 
@@ -56,7 +56,7 @@ class TemporaryServer:
         self.api = f"http://127.0.0.1:{port}/api"
         self._log = state_folder(root) / "logs" / "temporary-prefect.log"
         self._log.parent.mkdir(exist_ok=True)
-        # What Prefect's own temporary server runs: no UI, and only the services that one run needs.
+        # The same command as Prefect's own temporary server: no UI, and only the services that one run needs.
         app = "mediarank.ops.services.prefect_app:create_app"
         serve = ("uvicorn", "--factory", app, "--host", "127.0.0.1", "--port", port)
         kind = {"PREFECT__SERVER_EPHEMERAL": "1", "PREFECT_UI_ENABLED": "0", HOSTS: f"127.0.0.1:{port}"}

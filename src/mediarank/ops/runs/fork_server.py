@@ -1,11 +1,12 @@
-"""Start `python -m` commands from a process that has imported the slow libraries already.
+"""Start `python -m` commands from a process that has already imported the slow libraries.
 
 A stage's command spends seconds importing numpy, pandas, scikit-learn and others before it does anything. This server,
 `python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once; for each command
-it forks, and the child goes on from there. Modules of mediarank itself are not imported here: a command
+it forks, and the child continues from there. Modules of mediarank itself are not imported here, so a command always
+runs the current code.
 always runs the code as it is when it starts.
 
-The owner sends one line of JSON per command over a socket, with three open files: where its output goes, a pipe that
+The owner sends one line of JSON per command over a socket, with three open files: for its output, a pipe that
 closes when the command is to end (see `tied_process.py`), and one for its exit code. The server ends when the socket
 closes. HOLD is an open file that the server and its guards keep open, and commands do not, such as the run's lock; or
 -1. Only the standard library and the named modules are imported.
@@ -40,11 +41,11 @@ class Forked:
 
 
 def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Callable[[], None] | None:
-    """Fork for each request; returns in each child what it is to do, and in the server nothing, when it is over."""
+    """Fork for each request; returns in each child the work to do, and None in the server when it ends."""
     to_import = list(modules)
     while True:
         while to_import and not select.select([channel], [], [], 0)[0]:
-            with contextlib.suppress(Exception):  # the command that needs it will say what is wrong with it
+            with contextlib.suppress(Exception):  # the command that needs it reports the error
                 importlib.import_module(to_import.pop(0))
         request, files = _receive(channel)
         if not request:
@@ -59,7 +60,7 @@ def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Calla
 
 
 def _guard(request: dict[str, Any], files: Sequence[int], grace: float) -> Callable[[], None]:
-    """Fork once more for the command, and stay as its guard; returns only in the command's own process."""
+    """Fork again for the command, and stay as its guard; returns only in the command's own process."""
     from mediarank.ops.runs.tied_process import guard
 
     output, owner, status = files
@@ -79,7 +80,7 @@ def _guard(request: dict[str, Any], files: Sequence[int], grace: float) -> Calla
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Run the module as `python -m` does, in a session of its own."""
+    """Run the module as `python -m` does, in its own session."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -108,13 +109,14 @@ def _receive(channel: socket.socket) -> tuple[bytes, list[int]]:
 
 def _fork() -> int:
     with warnings.catch_warnings():
-        # Python warns because libraries have threads of their own (OpenBLAS). They are idle here, and restart there.
+        # Python warns because libraries have their own threads (OpenBLAS). They are idle here, and restart in the
+        # child.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()
 
 
 def _bury() -> None:
-    """Take notice of guards that have ended."""
+    """Reap guards that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -122,7 +124,7 @@ def _bury() -> None:
 
 def main() -> None:
     descriptor, grace, hold, *modules = sys.argv[1:]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt from the terminal is the owner's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner handles interrupts from the terminal
     work = serve(socket.socket(fileno=int(descriptor)), float(grace), modules)
     if work is not None:
         if int(hold) >= 0:

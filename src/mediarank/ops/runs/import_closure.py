@@ -1,7 +1,7 @@
-"""Which files of this package a module needs: what it imports, what that imports, and so on.
+"""The files of this package that a module needs: its imports, their imports, and so on.
 
-Imports are read from the source text, so nothing is run and imports inside functions count. `mediarank wire` lists
-what is found here as the dependencies of a stage, and the tests of the architecture check the direction of imports.
+Imports are read from the source text, so nothing is run and imports inside functions count. `mediarank wire` lists the
+result as the dependencies of a stage, and the tests of the architecture check the direction of imports.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Imports:
     """The imports between the files of one package folder; each file is read once.
 
     source : the folder of the package `mediarank`
-    registries : files that only say which module a name stands for; neither they nor what they import is followed,
-        since a stage that asks by a name has that module among its entries
+    registries : files that only map names to modules; neither they nor their imports are followed, because a stage that
+        uses a name has that module among its entries
     """
 
     source: Path = SOURCE
@@ -98,6 +98,6 @@ class Imports:
 
 
 def _has_code(path: Path) -> bool:
-    """Whether a file does more than describe itself: a docstring and constants such as `__version__` don't count."""
+    """Whether a file has more than a docstring and constants such as `__version__`."""
     body = ast.parse(path.read_text()).body
     return not all(isinstance(node, ast.Expr | ast.Assign) and isinstance(node.value, ast.Constant) for node in body)

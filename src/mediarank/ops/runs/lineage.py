@@ -1,4 +1,4 @@
-"""Where a number comes from and where a file was used: from a metric to items, labels, settings and code, and back.
+"""Trace a number to its origin, and a file to its uses: from a metric to items, labels, settings and code, and back.
 
 `trace` walks the run's lock backwards from the stage that wrote the metric. Items come from the manifest of that
 version, found by hash; code is compared, file by file, with the commits that may have been checked out. `uses` goes
@@ -32,9 +32,9 @@ SHORTEST_FINGERPRINT = 8
 
 @dataclass(frozen=True)
 class Code:
-    """The commit whose files are those that ran.
+    """The commit whose files match those that ran.
 
-    sources : what stages read from outside the pipeline, path -> DVC's hash
+    sources : the inputs of stages from outside the pipeline, path -> DVC's hash
     differing : sources that differ from the commit: they were changed and not committed
     outside : sources that are not in git, such as the folder that a collection comes from
     """
@@ -52,9 +52,9 @@ class Code:
 
 @dataclass(frozen=True)
 class Lineage:
-    """What made a run's metrics, or one of them.
+    """The origin of a run's metrics, or of one of them.
 
-    stages : those that led there, in an order in which they can run
+    stages : those that led to it, in an order in which they can run
     params : the settings that they read
     items : item_id, kind, sha256, md5 (DVC's), role (empty if unused), status
     labels : table -> (DVC's hash, rows)
@@ -71,7 +71,7 @@ class Lineage:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Those that were asked for."""
+        """The metrics that were asked for."""
         wanted = f"{self.metric}/" if self.metric else ""
         return {name: value for name, value in self.run.metrics.items() if f"{name}/".startswith(wanted)}
 
@@ -115,7 +115,7 @@ class Lineage:
 
 @dataclass(frozen=True)
 class Use:
-    """A run that used a file, as which item and in which role; a file in quarantine has no role."""
+    """A run that used a file, with the item id and role; a file in quarantine has no role."""
 
     run: Run
     item_id: str
@@ -124,9 +124,9 @@ class Use:
 
 
 def trace(root: Path, runs: Runs, objects: Objects, name: str, metric: str = "") -> Lineage:
-    """What made the metrics of a run.
+    """The origin of a run's metrics.
 
-    name : whatever `Runs.find` understands
+    name : any name that `Runs.find` accepts
     metric : `system/method/metric`, or the beginning of it; by default all that the run has
     """
     run = runs.find(name)
@@ -178,7 +178,7 @@ def uses(runs: Runs, objects: Objects, what: str) -> tuple[list[Use], list[Run]]
 
 
 def _upstream(lock: Lock, below: str) -> list[str]:
-    """The stages that made the outputs at or below a path, and all that they needed, each after what it needs."""
+    """The stages that made the outputs at or below a path, and their dependencies, each after those it needs."""
     makers = {str(out["path"]): address for address, stage in lock.stages.items() for out in stage.get("outs", ())}
     order: list[str] = []
 
@@ -201,7 +201,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _items(lock: Lock, objects: Objects) -> pd.DataFrame:
-    """Every item of the version: its fingerprints, and what it was used for."""
+    """Every item of the version: its fingerprints, and its role."""
     manifest, roles = (_table(lock, path, objects) for path in (MANIFEST, ROLES))
     if manifest is None:
         raise DataError(f"The run's lock has no {MANIFEST}, so its items are not known.")
@@ -229,10 +229,10 @@ def _labels(lock: Lock, objects: Objects) -> dict[str, tuple[str, int]]:
 
 
 def _code(root: Path, lock: Lock, key: str, tagged: str) -> Code:
-    """The commit that has most of the code as it ran.
+    """The commit that contains most of the code as it ran.
 
-    A run is often made before its code is committed, so besides the commit that was checked out then, those whose
-    lock is this run's are tried.
+    A run is often made before its code is committed, so commits whose lock is this run's are tried too, besides the
+    commit that was checked out.
     """
     commits = [tagged] if ask_git(root, "cat-file", "-e", f"{tagged}^{{commit}}") is not None else []
     if commits or ask_git(root, "rev-parse", "HEAD"):

@@ -1,4 +1,4 @@
-"""One run per workspace at a time: a second one waits, and says for which process."""
+"""One run per workspace at a time: a second one waits, and names the process it waits for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILE = "run.lock"
 
 
 def take(root: Path) -> int | None:
-    """Hold the workspace if it is free; returns the open file that holds it, or nothing."""
+    """Lock the workspace if it is free; returns the open file that holds the lock, or None."""
     handle = _open(root)
     if _try(handle):
         return handle
@@ -30,10 +30,10 @@ def take(root: Path) -> int | None:
 def one_run(root: Path, say: Callable[[str], None], held: int | None = None, pause: float = 0.5) -> Iterator[int]:
     """Hold the workspace for this run, waiting until it is free; yields the open file that holds it.
 
-    held : what `take` gave, if this process has it already
+    held : the result of `take`, if this process already has the lock
 
-    The lock is `flock`'s: it belongs to the open file, so it is free as soon as every process that has the file open
-    is gone, however it went. There is never one left behind to be removed by hand.
+    The lock is `flock`'s: it belongs to the open file, so it is released as soon as every process that has the file
+    open has ended, however it ended. It never has to be removed by hand.
     """
     handle = _open(root) if held is None else held
     try:
@@ -44,7 +44,7 @@ def one_run(root: Path, say: Callable[[str], None], held: int | None = None, pau
                 say(f"Another run has this workspace ({holder}); waiting until it ends.")
                 said = holder
             time.sleep(pause)
-        sweep_below(root / "data", depth=1)  # what killed stages left, now that nobody writes there
+        sweep_below(root / "data", depth=1)  # left by killed stages; no other process writes there now
         yield handle
     finally:
         os.close(handle)
@@ -55,7 +55,7 @@ def _open(root: Path) -> int:
 
 
 def _try(handle: int) -> bool:
-    """Lock the file, if nobody else has, and write down who has it."""
+    """Lock the file if it is free, and write down the holder."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -70,5 +70,5 @@ def _holder(handle: int) -> str:
     try:
         found = json.loads(os.pread(handle, 4096, 0))
         return f"process {found['pid']}, since {found['since']}"
-    except (ValueError, KeyError, TypeError):  # it is just being written
-        return "it has just begun"
+    except (ValueError, KeyError, TypeError):  # it is being written
+        return "it has just started"

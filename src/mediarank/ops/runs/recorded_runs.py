@@ -1,7 +1,7 @@
 """The runs that `mediarank track` recorded, read from MLflow and found by id, name, commit or tag.
 
 A run is one version of the results. Its lock, plan and settings are among its artifacts, so that everything about it
-can be asked without checking it out.
+can be answered without checking it out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mediarank.types import DataError
 
 @dataclass(frozen=True)
 class Run:
-    """One version of the results; `metrics` are called `system/method/metric`."""
+    """One version of the results; `metrics` are named `system/method/metric`."""
 
     run_id: str
     name: str
@@ -39,7 +39,7 @@ class Run:
 
 
 class Runs:
-    """The finished runs of the project at `root`, in the store that it tracks to, or in another one (`uri`)."""
+    """The finished runs of the project at `root`, in its tracking store or in another one (`uri`)."""
 
     def __init__(self, root: Path, uri: str | None = None) -> None:
         self._root = root.resolve()
@@ -75,7 +75,7 @@ class Runs:
             matching = [run for run in known if run.lock_key == self._version_key(name)]
         if len(matching) != 1:
             some = "; ".join(map(str, (matching or known)[:5])) or "none"
-            what = f"{len(matching)} runs are called" if matching else "There is no run"
+            what = f"{len(matching)} runs are named" if matching else "There is no run"
             raise DataError(f"{what} {name!r}. Give an id, the beginning of one, or a version. The newest are: {some}")
         return matching[0]
 

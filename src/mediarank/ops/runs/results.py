@@ -43,19 +43,19 @@ def checks_markdown(root: Path) -> str:
 
 
 def report_address(root: Path) -> str:
-    """Where a browser on this machine finds the report; empty if there is none yet."""
+    """The address of the report for a browser on this machine; empty if there is none yet."""
     path = (root / REPORT).resolve()
     return path.as_uri() if path.exists() else ""
 
 
 def decisions(root: Path) -> list[dict[str, Any]]:
-    """What the last promotion decided, one entry per system."""
+    """The decisions of the last promotion, one entry per system."""
     path = root / PROMOTION
     return list(json.loads(path.read_text())) if path.exists() else []
 
 
 def decisions_markdown(root: Path) -> str:
-    """The decisions in sentences, and below each what moved since the champion's version."""
+    """The decisions in sentences, each with the drift since the champion's version."""
     lines = []
     for decision in decisions(root):
         verb = "promoted" if decision["promoted"] else "not promoted"

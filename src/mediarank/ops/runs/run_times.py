@@ -1,7 +1,7 @@
-"""How long stages took the last time, which of them to start first, and how much of a run is left.
+"""How long stages took last time, which to start first, and how much of a run is left.
 
-The times of the last runs are in `.mediarank/times.json`. A stage is as urgent as the longest way from it to the end of
-the pipeline takes; what is left is estimated by playing the rest of the run through with those times.
+The times of the last runs are in `.mediarank/times.json`. The urgency of a stage is the time of the longest chain from
+it to the end of the pipeline; the time left is estimated by simulating the rest of the run with those times.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ FILE = "times.json"
 
 
 class Progress:
-    """The course of one run of `stages`, which are in plan order.
+    """The progress of one run of `stages`, which are in plan order.
 
     folder : where the times are kept
-    places : how many stages run at a time; called when it is needed
+    places : how many stages run at a time; called when first needed
     """
 
     def __init__(self, folder: Path, stages: Sequence[Stage], places: Callable[[], int]) -> None:
@@ -41,7 +41,7 @@ class Progress:
         return self._urgency[address]
 
     def begin(self, address: str) -> str:
-        """Note that a stage begins; returns a line that says so, how far the run is and how long it will take."""
+        """Note that a stage begins; returns a line with its name, the progress of the run and the time left."""
         with self._mutex:
             self._running[address] = time.monotonic()
             number = len(self._over) + len(self._running)
@@ -50,19 +50,19 @@ class Progress:
         return f"stage {number} of {len(self._stages)}{about}: {address}"
 
     def skip(self, address: str) -> None:
-        """Note that a stage needs not run."""
+        """Note that a stage need not run."""
         with self._mutex:
             self._over.add(address)
 
     def end(self, address: str, seconds: float) -> None:
-        """Note that a stage has ended well."""
+        """Note that a stage has succeeded."""
         with self._mutex:
             self._running.pop(address, None)
             self._over.add(address)
             self._new[address] = seconds
 
     def save(self) -> None:
-        """Write the times down for the next run."""
+        """Write the times for the next run."""
         from mediarank import store
 
         kept = {address: seconds for address, seconds in self._last.items() if address in self._stages}
@@ -85,9 +85,9 @@ class Progress:
 def time_left(
     stages: Sequence[Stage], expected: Mapping[str, float], running: Mapping[str, object], places: int
 ) -> float:
-    """Seconds until the last stage ends, if those in `expected` take that long and `places` of them run at a time.
+    """Seconds until the last stage ends, given their expected times and `places` of them running at a time.
 
-    running : those that run already
+    running : those that already run
     """
     urgency = _longest_ways(stages, expected)
     waits = {s.address: {u for u in s.upstream if u in expected} for s in stages if s.address in expected}
@@ -115,7 +115,7 @@ def in_words(seconds: float) -> str:
 
 
 def _longest_ways(stages: Sequence[Stage], times: Mapping[str, float]) -> dict[str, float]:
-    """Of each stage, the time that the longest chain takes which begins with it; unknown ones count a second."""
+    """For each stage, the time of the longest chain that begins with it; unknown times count as one second."""
     ways = {stage.address: times.get(stage.address, 1.0) for stage in stages}
     for stage in reversed(stages):  # plan order: a stage comes after all that it waits for
         for upstream in stage.upstream:

@@ -1,4 +1,4 @@
-"""All stages of the project, independent ones side by side, without a server: what `mediarank run` does."""
+"""Run all stages of the project, independent ones in parallel, without a server: `mediarank run`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from mediarank.ops.runs.workspace_run import Done, FollowUp, PassingFault, Pipel
 from mediarank.types import MediarankError
 
 ATTEMPTS: Final = 3
-"""How often a stage is tried that meets a passing fault."""
+"""How often a stage is tried if it meets a temporary fault."""
 MOST_THREADS: Final = 256
-"""How many stages may be ready at the same time; those that wait for a core do nothing."""
+"""How many stages may be ready at the same time; those that wait for a core use none."""
 LONGEST: Final = 24 * 3600.0
 """Seconds that a stage may take."""
 
 
 def run_stages(root: Path, say: Callable[[str], None], follow_ups: tuple[FollowUp, ...] = ()) -> dict[str, Done]:
-    """Bring every stage up to date, then run the follow-ups; returns what it took, by stage.
+    """Bring every stage up to date, then run the follow-ups; returns how each stage ended.
 
-    After a failure no other stage is started; those that run are finished, so that their work is not lost.
+    After a failure no other stage is started; running stages are finished, so that their work is not lost.
     """
-    # In this order: if the run is interrupted, its commands are ended first, and then the threads that wait for them.
+    # In this order: if the run is interrupted, its commands end first, and then the threads that wait for them.
     with ThreadPoolExecutor(MOST_THREADS) as threads, PipelineRun(root, say, seconds=LONGEST) as run:
         done: dict[str, Done] = {}
         started: dict[Future[Done], str] = {}
@@ -57,7 +57,7 @@ def run_stages(root: Path, say: Callable[[str], None], follow_ups: tuple[FollowU
 
 
 def _steadily(run: PipelineRun, address: str, say: Callable[[str], None]) -> Done:
-    """A stage, tried again after a passing fault."""
+    """Run a stage, and retry it after a temporary fault."""
     for _ in range(ATTEMPTS - 1):
         try:
             return run.bring_up_to_date(address, lambda line: say(f"  {address}: {line}"))

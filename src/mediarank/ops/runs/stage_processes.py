@@ -1,7 +1,7 @@
-"""The processes of one run: each in a group of its own, read line by line, ended together.
+"""The processes of one run: each in its own process group, read line by line, ended together.
 
 `Children.slot` waits for a free place; `Children.run` runs a command under a guard (`tied_process.py`) and passes on
-what it prints. Leaving the `with` block, for whatever reason, ends every command that still runs, with everything that
+its output. Leaving the `with` block, for whatever reason, ends every command that still runs, with all processes that
 it started.
 """
 
@@ -28,7 +28,7 @@ GRACE = 10.0
 """Seconds between asking a group to end and killing it; Prefect gives a cancelled run 30 in all."""
 
 PLAIN = re.compile(r"[\w./@ -]+", re.ASCII)
-"""Words that a shell passes on as they are."""
+"""Words that a shell leaves unchanged."""
 WITHOUT_SETTINGS = {"bash": ("--noprofile", "--norc"), "zsh": ("--no-rcs",)}
 """Options with which DVC starts a shell, so that the user's settings do not change what a stage does."""
 
@@ -36,7 +36,7 @@ Process = subprocess.Popen[str] | WarmProcess
 
 
 class RunStopped(Exception):
-    """The run is being ended; nothing more is started in it."""
+    """The run is being stopped; no more commands are started."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Ended:
 class Children:
     """The commands of one run.
 
-    parallel : how many may run at a time; called when the first one is to be run
-    hold : an open file that every guard holds too, such as the run's lock: it is free when the last guard is gone
+    parallel : how many may run at a time; called when the first one starts
+    hold : an open file that every guard keeps open too, such as the run's lock; it is released with the last guard
     grace : seconds between asking a command to end and killing it
     """
 
@@ -71,7 +71,7 @@ class Children:
         self._running: set[Process] = set()
 
     def warm_up(self) -> None:
-        """Start importing what commands of mediarank import, if that can be done ahead; see `warm_start.py`."""
+        """Start importing the modules that mediarank's commands need, if possible in advance; see `warm_start.py`."""
         with self._changed:
             if self._warm is None and possible() and not self._stopped:
                 self._warm = WarmStart(self._root, self._grace, self._hold)
@@ -80,7 +80,7 @@ class Children:
     def slot(self, urgency: float = 0.0) -> Iterator[int]:
         """Wait for a free place, the most urgent first; yields how many processes the command should use.
 
-        Where more commands wait than there are cores, each gets one core; one that is alone gets all of them.
+        If more commands wait than there are cores, each gets one core; a command that runs alone gets all of them.
         """
         places = self._parallel()
         with self._changed:
@@ -112,9 +112,9 @@ class Children:
         variables: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> Ended:
-        """Run `command`; every line that it prints is passed on at once, and it is ended after `seconds`.
+        """Run `command`; every line of its output is passed on at once, and it is ended after `seconds`.
 
-        variables : more for its environment
+        variables : additions to its environment
         folder : where to run it, by default at the root
         """
         with self._start(command, variables or {}, folder or self._root) as process:
@@ -142,13 +142,13 @@ class Children:
         return Ended(code, tuple(lines), out_of_time.is_set())
 
     def start_no_more(self) -> None:
-        """Let the commands that run go on, and give no place to any other."""
+        """Let running commands go on, and start no others."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """End every command, and start no more."""
+        """End every command, and start no others."""
         self.start_no_more()
         with self._changed:
             self._stopped = True
@@ -197,21 +197,21 @@ class Children:
 
 
 def let_go(process: Process) -> None:
-    """Close our end of the pipe that the command is tied to: it is to end."""
+    """Close our end of the pipe that the command is tied to, which ends it."""
     if process.stdin is not None:
         with contextlib.suppress(OSError):
             process.stdin.close()
 
 
 def starts_warm(command: Sequence[str]) -> bool:
-    """Whether it is a command of mediarank, which can be forked from a process that has imported what it needs."""
+    """Whether it is a command of mediarank, which can be forked from a process that has imported its modules."""
     return tuple(command[:3]) == (sys.executable, "-m", "mediarank")
 
 
 def shell_command(command: str, root: Path) -> tuple[str, ...]:
     """A line of dvc.yaml as arguments: through the user's shell, as DVC does it, unless the line needs no shell.
 
-    `bin/mediarank` with plain words is started as what that script would start, so that it can start warm.
+    `bin/mediarank` with plain words is replaced by the command that this script runs, so that it can start warm.
     """
     words = command.split()
     python = Path(os.environ.get("MEDIARANK_PYTHON") or root / ".venv/bin/python")

@@ -19,7 +19,7 @@ from typing import Protocol
 
 
 class Child(Protocol):
-    """A process that leads a session of its own; `wait` gives its exit code, or minus the signal that ended it."""
+    """A process that leads its own session; `wait` gives its exit code, or minus the signal that ended it."""
 
     @property
     def pid(self) -> int: ...
@@ -50,7 +50,7 @@ def guard(child: Child, grace: float, owner: int) -> int:
     signal.signal(signal.SIGINT, end)
     threading.Thread(target=watch_owner, daemon=True).start()
     code = child.wait()
-    # Nothing that the command started stays behind, whether it succeeded or failed.
+    # No process that the command started remains, whether it succeeded or failed.
     end()
     deadline = time.monotonic() + grace + 1
     while _lives(group) and time.monotonic() < deadline:
@@ -59,7 +59,7 @@ def guard(child: Child, grace: float, owner: int) -> int:
 
 
 def _signal(group: int, number: int) -> bool:
-    """Send a signal to a group; whether the group exists."""
+    """Send a signal to a group; returns whether the group exists."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:
@@ -70,16 +70,16 @@ def _signal(group: int, number: int) -> bool:
 
 
 def _lives(group: int) -> bool:
-    """Whether the group has a process that is not a zombie; it may take its parent a while to reap those."""
+    """Whether the group has a process that is not a zombie; its parent may take a while to reap those."""
     if not _signal(group, 0):
         return False
     if not Path("/proc/self/stat").exists():
         return True
     for process in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # pid (name) state parent group ...; the name may hold anything, blanks and brackets too
+            # pid (name) state parent group ...; the name may hold anything, including blanks and brackets
             state, _, its_group = process.read_text().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):  # gone meanwhile
+        except (OSError, ValueError):  # it has ended meanwhile
             continue
         if int(its_group) == group and state != "Z":
             return True

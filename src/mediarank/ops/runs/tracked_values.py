@@ -1,4 +1,4 @@
-"""What is recorded of a run, gathered from the workspace: metrics, settings, versions, files.
+"""What is recorded about a run, gathered from the workspace: metrics, settings, versions, files.
 
 Nothing here imports MLflow; `tracking.py` writes the record.
 """
@@ -25,7 +25,7 @@ SYSTEM_TAG: Final = "mediarank.system"
 
 @dataclass(frozen=True)
 class Record:
-    """One run: `files` are pairs of a file and the folder of the run's artifacts it goes to."""
+    """One run; `files` are pairs of a file and its folder among the run's artifacts."""
 
     name: str
     params: Mapping[str, str]
@@ -36,7 +36,7 @@ class Record:
 
 
 def gather(lock: Lock) -> Record:
-    """The record of what `lock` says, after making sure that the workspace holds just that."""
+    """The record for `lock`, after checking that the workspace matches it."""
     lock.require_same_params()
     systems = {name: _system(lock, name) for name in evaluated_systems(lock)}
     if not systems:
@@ -69,12 +69,12 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def read_metrics(path: Path) -> dict[str, float]:
-    """The numbers of a metrics.json, `method/metric`; what is undefined (null) is left out."""
+    """The numbers of a metrics.json as `method/metric`; undefined ones (null) are left out."""
     return parse_metrics(path.read_bytes(), str(path))
 
 
 def parse_metrics(content: bytes, what: str) -> dict[str, float]:
-    """The same of a content that lies elsewhere; `what` names it in errors."""
+    """The same from given content; `what` names it in errors."""
     flat: dict[str, float] = {}
 
     def visit(value: Any, name: str) -> None:
@@ -91,7 +91,7 @@ def parse_metrics(content: bytes, what: str) -> dict[str, float]:
 
 
 def git_state(root: Path) -> dict[str, str]:
-    """Commit, and whether tracked files differ from it; dvc.lock does not count, being recorded itself."""
+    """The commit, and whether tracked files differ from it, not counting dvc.lock, which is recorded itself."""
     commit = ask_git(root, "rev-parse", "HEAD")
     changes = ask_git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){LOCK}")
     if commit is None or changes is None:
@@ -99,7 +99,7 @@ def git_state(root: Path) -> dict[str, str]:
     return {
         "mediarank.git_commit": commit,
         "mediarank.git_dirty": "true" if changes else "false",
-        "mlflow.source.git.commit": commit,  # where MLflow's own pages look
+        "mlflow.source.git.commit": commit,  # the tag that MLflow's own pages use
     }
 
 
@@ -113,7 +113,7 @@ def _system(lock: Lock, name: str) -> Record:
     if metrics is None:
         raise DataError(f"data/evaluation/{name} has no metrics.json; run dvc repro.")
     used: dict[str, str] = {}
-    # Versions before `mediarank wire` multiplied their stages by `foreach`, which puts an @ before the key.
+    # Versions before `mediarank wire` used `foreach`, which puts an @ before the key.
     own_stages = {f"{stage}{mark}{name}" for stage in ("systems", "evaluation") for mark in "-@"}
     for address, stage in lock.stages.items():
         if address in own_stages:

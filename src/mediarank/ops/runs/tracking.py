@@ -1,9 +1,9 @@
 """One MLflow run per dvc.lock, written once and found again afterwards.
 
-`track` gathers what the lock stands for (`lockfile.py`, `tracked_values.py`), looks for the run with the lock's key,
-and writes it, with one nested run per system, only if there is none. A run that was not finished is replaced. Only one
-process at a time writes; MLflow's database is made whole before anyone sees it. Importing MLflow costs seconds, so
-it is imported only if there is something to write.
+`track` gathers the results of the lock (`lockfile.py`, `tracked_values.py`), looks for the run with the lock's key, and
+writes it, with one nested run per system, only if there is none. An unfinished run is replaced. Only one process at a
+time writes; MLflow's database is completed before other processes see it. Importing MLflow costs seconds, so it is
+imported only if there is something to write.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class TrackedRun:
 
 
 def track(root: Path, uri: str | None = None) -> TrackedRun:
-    """Log what `root`'s dvc.lock stands for, unless it is logged already.
+    """Log the results of `root`'s dvc.lock, unless they are already logged.
 
     uri : of MLflow's tracking store; by default `MLFLOW_TRACKING_URI`, or else `mlflow.db` in the project
     """
@@ -80,9 +80,9 @@ def tracking_uri(root: Path, uri: str | None = None) -> str:
 
 
 def prepare_database(root: Path, uri: str | None = None) -> str:
-    """Make the tracking database if there is none, and say where it is.
+    """Make the tracking database if there is none, and return its address.
 
-    Several processes that first touch a new SQLite file at once break it for good: call this before starting any.
+    Several processes that open a new SQLite file at the same time corrupt it: call this before starting any.
     """
     store = tracking_uri(root.resolve(), uri)
     with _alone(root):
@@ -100,7 +100,7 @@ def _track(lock: Lock, record: Record, store: str) -> TrackedRun:
         if run.info.status == "FINISHED":
             systems = {child.data.tags[SYSTEM_TAG]: child.info.run_id for child in nested}
             return TrackedRun(run.info.run_id, lock.key, store, False, systems)
-        # We write alone, so whoever began this one was interrupted.
+        # Only this process writes, so the process that began this run was interrupted.
         for half_made in (*nested, run):
             client.delete_run(half_made.info.run_id)
     run_id = _start(client, experiment, record)
@@ -141,7 +141,7 @@ def _fill(client: Any, run_id: str, record: Record, lock: Lock) -> None:
 
 
 def _experiment(client: Any, store: str, root: Path) -> str:
-    """The id of our experiment, made or restored if need be."""
+    """The id of our experiment, created or restored if necessary."""
     location = _artifact_location(store, root)
     found = client.get_experiment_by_name(EXPERIMENT)
     if found is None:
@@ -154,12 +154,12 @@ def _experiment(client: Any, store: str, root: Path) -> str:
 
 
 def _artifact_location(store: str, root: Path) -> str | None:
-    """In the project, if the database is a file; a server knows its own place."""
+    """In the project, if the database is a file; a server knows its own location."""
     return (root / ARTIFACTS).as_uri() if store.startswith(SQLITE) else None
 
 
 def connect(store: str) -> Any:
-    """MLflow's client of a tracking store that is there already; its errors become errors of mediarank."""
+    """MLflow's client of an existing tracking store; its errors become errors of mediarank."""
     if _lacks_database(store):
         raise DataError(f"Nothing was recorded in {redacted(store)} yet; run mediarank run, which records its results.")
     with _without_collecting(), _explained(store):
@@ -181,16 +181,16 @@ def _lacks_database(store: str) -> bool:
 def _make_database(store: str) -> None:
     """Build a new SQLite database in memory, write it under another name and move it into place.
 
-    MLflow's migrations take a third of the time without a disk to wait for, and an interruption leaves nothing.
+    MLflow's migrations take a third of the time in memory, and an interruption leaves nothing behind.
     """
     from mlflow import MlflowClient
 
     target = Path(store.removeprefix(SQLITE))
     target.parent.mkdir(parents=True, exist_ok=True)
-    # We are alone here, so a file of this name was left by an interruption.
+    # We hold the lock, so a file of this name was left by an interruption.
     draft = target.with_name(f"{target.name}.draft")
     draft.unlink(missing_ok=True)
-    # The name holds for this process alone; the database is there as long as one connection to it is.
+    # The name is valid in this process only; the database exists as long as one connection to it does.
     memory = f"file:{secrets.token_hex(8)}?mode=memory&cache=shared"
     with closing(sqlite3.connect(memory, uri=True)) as connection:
         MlflowClient(tracking_uri=f"{SQLITE}{memory}&uri=true").search_experiments(max_results=1)
@@ -201,7 +201,7 @@ def _make_database(store: str) -> None:
 def _find_quickly(store: str, root: Path, key: str) -> TrackedRun | None:
     """The finished run of a lock, read from the SQLite file without MLflow: milliseconds instead of seconds.
 
-    Whatever is not as expected is left to MLflow.
+    Anything unexpected is left to MLflow.
     """
     database = Path(store.removeprefix(SQLITE))
     if not store.startswith(SQLITE) or not database.is_file():
@@ -227,7 +227,7 @@ def _find_quickly(store: str, root: Path, key: str) -> TrackedRun | None:
 
 
 def _follow(store: str, old: str, new: str) -> None:
-    """The project's folder has moved: MLflow keeps absolute addresses of artifacts, so correct them."""
+    """Correct artifact addresses after the project's folder has moved: MLflow stores them as absolute paths."""
     with closing(sqlite3.connect(store.removeprefix(SQLITE))) as connection, connection:
         for table, column in (("experiments", "artifact_location"), ("runs", "artifact_uri")):
             connection.execute(
@@ -239,7 +239,7 @@ def _follow(store: str, old: str, new: str) -> None:
 
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
-    """Wait until no other process of this project tracks; the system frees the lock of a process that dies."""
+    """Wait until no other process of this project tracks; the system releases the lock of a process that dies."""
     with (state_folder(root) / "track.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -262,13 +262,13 @@ def _explained(store: str) -> Iterator[None]:
 
 
 def import_mlflow(store: str) -> None:
-    """Import what MLflow needs for a store, with its telemetry off and without messages about runs and tables."""
+    """Import MLflow's parts for a store, with telemetry off and without messages about runs and tables."""
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     os.environ["MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR"] = "false"
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
     if "mlflow" not in sys.modules:
-        # At the end Python would look through all that MLflow has made once more, for a second.
+        # At exit Python would traverse all of MLflow's objects once more, which takes a second.
         atexit.register(gc.freeze)
     import mlflow
 
@@ -278,8 +278,8 @@ def import_mlflow(store: str) -> None:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Leave the garbage collector out: among the objects that importing MLflow and making its tables leave behind there
-    is nothing to collect, and looking for it takes a fifth of the time.
+    """Switch the garbage collector off: importing MLflow and making its tables leaves nothing to collect, and
+    looking for it takes a fifth of the time.
     """
     collecting = gc.isenabled()
     gc.disable()

@@ -1,9 +1,9 @@
-"""A stage's sources stay as they are while it runs, or it fails.
+"""A stage fails if its sources change while it runs.
 
-DVC fingerprints what a stage reads when the stage has ended. A picture, a label table, a setting or a line of code that
-is changed meanwhile would be recorded with a result that was made before the change, and counted as up to date for
-good. So a stage notes size and time of all files that it reads from outside the pipeline when it begins, and the
-values of its settings, and compares at the end. Outputs of stages need no such check: DVC keeps them read-only.
+DVC hashes the inputs of a stage when the stage has ended. A picture, a label table, a setting or a line of code that is
+changed meanwhile would be recorded with a result made before the change, and would count as up to date for good. So a
+stage notes the size and time of all files that it reads from outside the pipeline when it begins, and the values of its
+settings, and compares them at the end. Outputs of stages need no such check: DVC keeps them read-only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ State = dict[str, object]
 
 @contextmanager
 def steady_sources(root: Path) -> Iterator[None]:
-    """Fail at the end if what this stage of DVC's reads from outside has changed meanwhile; outside DVC, do nothing."""
+    """Fail at the end if this stage's inputs from outside the pipeline have changed; do nothing outside DVC."""
     address = os.environ.get(STAGE_VARIABLE, "").rpartition(":")[2]
     if not address:
         yield
@@ -48,14 +48,14 @@ def steady_sources(root: Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Sources:
-    """Files and folders that a stage reads and none makes, and the names of its settings."""
+    """Files and folders that a stage reads and no stage makes, and the names of its settings."""
 
     root: Path
     paths: tuple[str, ...]
     settings: tuple[str, ...]
 
     def state(self) -> State:
-        """How all of it is now: size, time and inode of each file, the value of each setting."""
+        """The current state: size, time and inode of each file, the value of each setting."""
         found: State = {}
         for path in self.paths:
             source = self.root / path
@@ -73,19 +73,19 @@ def _refuse_changes(before: State, after: State) -> None:
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     if changed:
         raise DataError(
-            f"{len(changed)} of the stage's sources changed while it ran, such as {changed[0]}: what it wrote may come "
+            f"{len(changed)} of the stage's sources changed while it ran, such as {changed[0]}: its outputs may come "
             "from the old or the new content. Nothing is recorded; run it again when they no longer change."
         )
 
 
 def _sources(root: Path, address: str) -> Sources:
-    """What a stage of the plan reads from outside: code, the folder of the collection, settings."""
+    """The inputs of a stage from outside the plan: code, the folder of the collection, settings."""
     plan, params = _yaml(root / PLAN).get("stages") or {}, _yaml(root / PARAMS)
     name, _, key = address.partition("@")
     stage = plan.get(name, {})
     stage = stage.get("do", stage)
     made = [out for each in plan.values() for kind in OUTPUTS for out in each.get("do", each).get(kind, ())]
-    # An output with settings is a mapping of one; what comes before a stage's key is a folder that only stages fill.
+    # An output with settings is a mapping of one; the path before a stage's key is a folder that only stages fill.
     folders = {str(next(iter(out)) if isinstance(out, dict) else out).split("${")[0].rstrip("/") for out in made}
     deps = [_filled_in(str(dep), params, key) for dep in stage.get("deps", ())]
     outside = [dep for dep in deps if not any(f"{dep}/".startswith(f"{folder}/") for folder in folders)]
@@ -106,5 +106,5 @@ def _states(paths: Iterable[str]) -> Iterator[tuple[str, tuple[int, int, int]]]:
         try:
             state = os.stat(path)  # noqa: PTH116 - a million Path objects would cost more than the looking
         except OSError:
-            continue  # gone, or a link to nowhere: it is missed in the comparison
+            continue  # removed, or a broken link: the comparison notices it
         yield path, (state.st_size, state.st_mtime_ns, state.st_ino)

@@ -1,7 +1,7 @@
 """The owner's side of the fork server: commands that start without importing the slow libraries again.
 
-`WarmStart` starts the server (`fork_server.py`) and asks it for processes; a `WarmProcess` looks to its owner like a
-`subprocess.Popen` under a guard. Only on Linux: elsewhere a fork of a process with libraries loaded is not safe.
+`WarmStart` starts the server (`fork_server.py`) and asks it for processes; a `WarmProcess` has the interface of a
+`subprocess.Popen` under a guard. Linux only: elsewhere forking a process with loaded libraries is not safe.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Final
 from mediarank.ops.services.environment import child_environment
 
 MODULES: Final = (
-    # In the order in which the stages need them. What only one stage imports is not here: it would save nothing.
+    # In the order in which the stages need them, without those that only one stage imports: they would save nothing.
     *("numpy", "pandas", "pyarrow.parquet", "yaml", "pydantic", "typer", "joblib", "threadpoolctl", "cv2", "PIL.Image"),
     *("av", "great_expectations", "numba", "scipy.sparse", "scipy.ndimage", "scipy.optimize", "scipy.special"),
     *("sklearn.svm", "sklearn.linear_model", "sklearn.cluster", "sklearn.preprocessing", "sklearn.isotonic"),
@@ -37,7 +37,8 @@ def possible() -> bool:
 class WarmProcess:
     """A command that the server runs, and its guard.
 
-    stdin : close it to end the command; stdout : what it prints
+    stdin : close it to end the command
+    stdout : its output
     """
 
     def __init__(self, owner: int, output: int, status: int) -> None:
@@ -54,13 +55,13 @@ class WarmProcess:
                 if not select.select([self._status], [], [], timeout)[0]:
                     raise subprocess.TimeoutExpired("a command of the fork server", timeout or 0)
                 text = os.read(self._status, 16)
-                self._code = int(text) if text else self._code  # nothing: its guard was killed
+                self._code = int(text) if text else self._code  # empty if its guard was killed
                 os.close(self._status)
                 self._status = None
             return self._code
 
     def kill(self) -> None:
-        """There is nothing more to do than to let go: its guard kills it."""
+        """Only let go of it: its guard kills it."""
         with contextlib.suppress(OSError):
             self.stdin.close()
 
@@ -96,9 +97,9 @@ class WarmStart:
             )
 
     def start(self, command: Sequence[str], folder: Path, variables: Mapping[str, str]) -> WarmProcess:
-        """Run `python -m COMMAND` in `folder`, with more variables in its environment."""
+        """Run `python -m COMMAND` in `folder`, with these additions to its environment."""
         theirs, ours = [], []
-        for end in range(3):  # output and exit code come to us, the third pipe is what the command is tied to
+        for end in range(3):  # output, exit code, and the pipe that the command is tied to
             read, write = os.pipe()
             ours.append(write if end == 2 else read)
             theirs.append(read if end == 2 else write)
@@ -120,10 +121,10 @@ class WarmStart:
         return WarmProcess(owner, output, status)
 
     def close(self) -> None:
-        """Start no more; commands that still run are ended by letting go of each."""
+        """Start no others; running commands are ended by letting go of each."""
         self._channel.close()
         try:
-            self._process.wait(30)  # it may be in the middle of an import
+            self._process.wait(30)  # it may be importing
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -1,11 +1,11 @@
-"""One run in one workspace: what a task of the flow, or `mediarank run`, asks for when its turn has come.
+"""One run in one workspace, as used by the flow's tasks and by `mediarank run`.
 
 `Workspace` holds the workspace's lock and the run's processes; it runs commands. `PipelineRun` adds DVC's plan and
 brings stages up to date, several at a time; each ends as unchanged, restored, run, failed for good, or failed by a
-passing fault that deserves another attempt.
+temporary fault that deserves another attempt.
 
 A run that has nothing to do should cost little more than asking DVC. So DVC is imported by another process, which a
-script can start before it imports Prefect (`begin_early`), and what imports pandas is imported where it is needed.
+script can start before it imports Prefect (`begin_early`), and pandas is imported only where it is needed.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ Say = Callable[[str], None]
 
 
 class StageFailed(Exception):
-    """A stage failed, and would fail again: the message is what it printed last."""
+    """A stage failed, and would fail again; the message has its last output."""
 
 
 class PassingFault(Exception):
-    """A stage could not be run just now; trying again may work."""
+    """A stage could not run because of a temporary fault; another attempt may work."""
 
 
 class Done(StrEnum):
-    """What it took to bring a stage up to date."""
+    """How a stage was brought up to date."""
 
     CACHED = "nothing it reads has changed"
     RESTORED = "outputs restored from DVC's run cache"
@@ -51,10 +51,10 @@ class Done(StrEnum):
 
 @dataclass(frozen=True)
 class FollowUp:
-    """A command to run after the stages, once per version of what it reads and place where it writes.
+    """A command to run after the stages, once per version of its inputs and per place where it writes.
 
-    reads : files that decide what it does; done again if one of them changed
-    keeps : files it adds to; done again if one of them is another file than last time
+    reads : files that decide its result; it is run again if one of them changed
+    keeps : files it adds to; it is run again if one of them is another file than last time
     settings : environment variables that say where it writes
     """
 
@@ -93,11 +93,11 @@ PROMOTE = FollowUp(
 
 
 _BEGUN: dict[Path, tuple[int, DvcProcess]] = {}
-"""Workspaces that this process holds already, with the process that reads their plan."""
+"""Workspaces that this process already holds, with the process that reads their plan."""
 
 
 def begin_early(root: Path) -> None:
-    """Take the workspace, if it is free, and start reading its plan; this process's next run goes on from there."""
+    """Take the workspace, if it is free, and start reading its plan; this process's next run continues from there."""
     root = root.resolve()
     held = take(root)
     if held is not None:
@@ -105,10 +105,10 @@ def begin_early(root: Path) -> None:
 
 
 class Workspace:
-    """The workspace at `root`, held for one run; at the end no process of it is left.
+    """The workspace at `root`, held for one run; at the end all its processes have ended.
 
     seconds : how long a command may take
-    hold : not for a command that takes the workspace itself
+    hold : False for a command that takes the workspace's lock itself
     At most `MEDIARANK_JOBS` commands run at a time.
     """
 
@@ -132,7 +132,7 @@ class Workspace:
         self._stack.__exit__(kind, error, trace)
 
     def command(self, name: str, arguments: Sequence[str], say: Say) -> Done:
-        """Run a command of mediarank; what it prints is passed on."""
+        """Run a command of mediarank; its output is passed on."""
         with self._children.slot():
             self._run(name, (sys.executable, "-m", "mediarank", *arguments), say)
         return Done.RAN
@@ -172,11 +172,11 @@ class PipelineRun(Workspace):
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """In plan order."""
+        """All stages, in plan order."""
         return self._plan.stages
 
     def leading_to(self, address: str) -> tuple[Stage, ...]:
-        """A stage and all that it needs, in plan order."""
+        """A stage and all stages that it needs, in plan order."""
         if address not in self._stages:
             from mediarank.types import ConfigError
 
@@ -199,11 +199,11 @@ class PipelineRun(Workspace):
         return held
 
     def start_no_more(self) -> None:
-        """Let the stages that run go on to their end, and start no other."""
+        """Let running stages finish, and start no others."""
         self._children.start_no_more()
 
     def bring_up_to_date(self, address: str, say: Say) -> Done:
-        """Reproduce one stage, whose upstream stages are up to date, if it needs to be."""
+        """Reproduce one stage, whose upstream stages are up to date, if necessary."""
         stage = self._stages[address]
         if stage.unchanged and self._moved.isdisjoint(stage.upstream):
             self._progress.skip(address)
@@ -245,7 +245,7 @@ class PipelineRun(Workspace):
         return Done.RAN
 
     def follow_up(self, what: FollowUp, say: Say) -> Done:
-        """Run a command that comes after the stages, unless it was done for exactly this before."""
+        """Run a command that comes after the stages, unless it was already done for exactly this state."""
         self._tidy()
         marks = state_folder(self.root) / "followed.json"
         try:
@@ -262,14 +262,14 @@ class PipelineRun(Workspace):
         return Done.RAN
 
     def _tidy(self) -> None:
-        """Put in order what stages that finished side by side recorded in the order of their ends."""
+        """Put the records of stages that ran in parallel into plan order."""
         if self._moved or not self._plan.in_order:
             self._dvc.put_in_order()
             self._progress.save()
 
 
 def _last_lines(ended: Ended, most: int = 40) -> str:
-    """What the command printed last."""
+    """The command's last lines of output."""
     return "".join(f"\n{line}" for line in ended.lines[-most:])
 
 

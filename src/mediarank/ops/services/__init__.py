@@ -1,1 +1,1 @@
-"""Processes that stay: Prefect server, MLflow UI, and their environment."""
+"""Long-running processes: Prefect server, MLflow UI, and their environment."""

@@ -1,7 +1,7 @@
 """The password of this project's Prefect server: made once, kept in a file that only its owner can read.
 
-The server asks for it, the runner and the flows send it, and a person enters it in the UI. It is in the form that
-Prefect expects, `mediarank:` and 32 random characters.
+The server requires it, the runner and the flows send it, and a person enters it in the UI. It has the form that Prefect
+expects, `mediarank:` and 32 random characters.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 FILE: Final = "prefect.auth"
 USER: Final = "mediarank"
 _PASSWORD: Final = re.compile(r"(\w://[^\s/:@]*:)[^\s/]+(@)")
-"""In an address: what is between the user's name and the last @ before the path."""
+"""The password in an address: the text between the user's name and the last @ before the path."""
 
 
 def access_file(root: Path) -> Path:
@@ -27,7 +27,7 @@ def access_file(root: Path) -> Path:
 
 
 def prefect_access(root: Path) -> str:
-    """The password, made if there is none yet."""
+    """The password, created if there is none yet."""
     path = access_file(root)
     if not path.exists():
         draft = path.with_name(f"{FILE}.{secrets.token_hex(4)}")
@@ -38,7 +38,7 @@ def prefect_access(root: Path) -> str:
         finally:
             os.close(handle)
         try:
-            os.link(draft, path)  # unlike a rename, this never replaces one that another process has just made
+            os.link(draft, path)  # unlike a rename, this never replaces a file that another process has just made
         except FileExistsError:
             pass
         finally:
@@ -59,7 +59,7 @@ def authorization(access: str) -> dict[str, str]:
 
 
 def redacted(text: str) -> str:
-    """A message in which no address shows its password.
+    """The message with the passwords in addresses replaced.
 
     >>> redacted("postgresql://me:secret@host/mlflow can't be used")
     "postgresql://me:***@host/mlflow can't be used"

@@ -1,4 +1,4 @@
-"""The environment of everything we start: quiet, offline, and at home inside the project.
+"""The environment of every process we start: quiet, offline, and with all files inside the project.
 
 Every child process (a DVC stage, the Prefect server, the MLflow UI, a scheduled run) gets these variables, and so
 does a script before it imports Prefect, which reads its settings on import.
@@ -14,14 +14,14 @@ from pathlib import Path
 from mediarank.ops.services.access import prefect_access
 
 OWN = "http://127.0.0.1:"
-"""How the addresses of servers begin that `make up` or a flow's script has started."""
+"""The beginning of addresses of servers that `make up` or a flow's script has started."""
 LONGEST_FOLDER = 60
 STATE = ".mediarank"
-"""The folder of what is neither code nor data: locks, logs, process ids, Prefect's database."""
+"""The folder for what is neither code nor data: locks, logs, process ids, Prefect's database."""
 
 
 def state_folder(root: Path) -> Path:
-    """The project's own `.mediarank`, made if need be."""
+    """The project's own `.mediarank`, created if necessary."""
     folder = root.resolve() / STATE
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -30,13 +30,13 @@ def state_folder(root: Path) -> Path:
 def quiet_environment(root: Path) -> dict[str, str]:
     """Variables that switch telemetry and update checks off and keep Prefect out of the user's home.
 
-    What decides where things are (`PREFECT_HOME`) gives way to what is already set; what silences does not.
+    Variables for places (`PREFECT_HOME`) keep a value that is already set; those that switch something off do not.
     """
     return {
-        # MLflow takes this word only as "true"; Prefect takes it too.
+        # MLflow accepts only "true" here; Prefect accepts it too.
         "DO_NOT_TRACK": "true",
         "MLFLOW_DISABLE_TELEMETRY": "true",
-        "GX_ANALYTICS_ENABLED": "false",  # 1.24 sends nothing any more; earlier versions do
+        "GX_ANALYTICS_ENABLED": "false",  # 1.24 sends nothing, but earlier versions do
         "DVC_NO_ANALYTICS": "1",
         "ITERATIVE_DO_NOT_TRACK": "1",
         "DVC_STUDIO_OFFLINE": "true",
@@ -45,19 +45,19 @@ def quiet_environment(root: Path) -> dict[str, str]:
         # MLflow would start a pool of job workers that nothing here uses.
         "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
         "PREFECT_HOME": os.environ.get("PREFECT_HOME") or str(state_folder(root) / "prefect"),
-        # A temporary server takes 8 to 13 s to start on a busy machine; Prefect's own patience ends after 20.
+        # A temporary server takes 8 to 13 s to start on a busy machine; Prefect gives up after 20 by default.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "90",
         "PREFECT_CLI_PROMPT": "false",
-        # A line that a stage prints is a line in the log, at once.
+        # Every line that a stage prints is in the log at once.
         "PYTHONUNBUFFERED": "1",
-        # A server of ours lets no other web page in; `up` adds its own address.
+        # Our server accepts no other web page; `up` adds its own address.
         "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
         **_access(root),
     }
 
 
 def _access(root: Path) -> dict[str, str]:
-    """The password of the project's own Prefect server; one elsewhere, which the user names, has another."""
+    """The password of the project's own Prefect server; another server, which the user names, has another one."""
     if not os.environ.get("PREFECT_API_URL", OWN).startswith(OWN):
         return {}
     access = os.environ.get("PREFECT_API_AUTH_STRING") or prefect_access(root)
@@ -65,10 +65,10 @@ def _access(root: Path) -> dict[str, str]:
 
 
 def temporary_folder(root: Path) -> Path:
-    """Where services of this project put temporary files: inside it, so that users and clones do not share any.
+    """The folder for temporary files of this project's services: inside it, so that users and clones share none.
 
-    Sockets have names of at most 107 characters. If the project's path is too long for them, it is a folder of the
-    system's own that only this user can enter, one per project.
+    Names of sockets have at most 107 characters. If the project's path is too long for them, it is a folder of the
+    system that only this user can enter, one per project.
     """
     folder = state_folder(root) / "tmp"
     if len(os.fsencode(folder)) > LONGEST_FOLDER:
@@ -78,10 +78,10 @@ def temporary_folder(root: Path) -> Path:
     if folder.stat().st_uid != os.getuid():
         from mediarank.types import MediarankError
 
-        raise MediarankError(f"{folder} belongs to another user; delete it, or set TMPDIR to a folder of yours.")
+        raise MediarankError(f"{folder} belongs to another user; delete it, or set TMPDIR to one of your folders.")
     return folder
 
 
 def child_environment(root: Path) -> dict[str, str]:
-    """This process's environment made quiet, for a child."""
+    """This process's environment with the quiet variables, for a child."""
     return {**os.environ, **quiet_environment(root)}

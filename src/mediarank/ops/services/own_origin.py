@@ -1,8 +1,8 @@
-"""Refuse requests that come from other web pages, whatever the server behind would do with them.
+"""Refuse requests from other web pages, whatever the server behind would do with them.
 
-A page in the user's browser may send requests to loopback, and may have its own host name resolve to it. Both show: the
-first by the header `Origin`, the second by `Host`. Programs such as curl send no `Origin` and are let through; who they
-are is for the server to ask.
+A page in the user's browser may send requests to loopback, and may make its own host name resolve to it. Both can be
+recognised: the first by the header `Origin`, the second by `Host`. Programs such as curl send no `Origin` and are let
+through; the server itself authenticates them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 class OwnOriginOnly:
     """Wrap an ASGI application so that only its own pages reach it.
 
-    hosts : what a request may name as its host, port included, such as `127.0.0.1:4200`
+    hosts : the host names that a request may use, including the port, such as `127.0.0.1:4200`
     """
 
     def __init__(self, app: App, hosts: Iterable[str]) -> None:

@@ -1,8 +1,8 @@
-"""Processes that stay when we leave: how they are recorded, recognised and ended.
+"""Background processes: how they are recorded, recognised and ended.
 
-Each gets a random mark in its environment, which everything it starts inherits. The mark, not the process id, says
-whose a process is: ids are used again, marks are not. So what is ended is exactly what was started, with all that
-came of it, and nothing else.
+Each gets a random mark in its environment, which everything it starts inherits. The mark, not the process id,
+identifies a process: ids are reused, marks are not. So exactly the processes that were started are ended, with all
+their children, and no others.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECORDS = "services.json"
 
 @dataclass(frozen=True)
 class Record:
-    """One process that was started: who it is, since when, where it answers and where it writes its log."""
+    """One process that was started: its id, its start time, its address and its log."""
 
     pid: int
     started: float
@@ -39,7 +39,7 @@ class Record:
 
     @property
     def alive(self) -> bool:
-        """Whether the process itself runs, and not another one that got its id."""
+        """Whether the process itself runs, and not another one that has reused its id."""
         try:
             found = psutil.Process(self.pid)
             return bool(found.status() != psutil.STATUS_ZOMBIE and found.environ().get(MARK) == self.mark)
@@ -47,20 +47,20 @@ class Record:
             return False
 
     def members(self) -> list[psutil.Process]:
-        """Everything alive that carries the mark."""
+        """Every living process with the mark."""
         found = []
         for process in psutil.process_iter():
             try:
                 if process.status() != psutil.STATUS_ZOMBIE and process.environ().get(MARK) == self.mark:
                     found.append(process)
-            except psutil.Error:  # gone meanwhile, or another user's
+            except psutil.Error:  # it has ended, or belongs to another user
                 continue
         return found
 
 
 @contextmanager
 def alone(root: Path) -> Iterator[None]:
-    """Wait until nobody else starts or ends services of this project."""
+    """Wait until no other process starts or ends services of this project."""
     with (state_folder(root) / "services.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -70,7 +70,7 @@ def read_records(root: Path) -> dict[str, Record]:
     try:
         found = open_json((state_folder(root) / RECORDS).read_bytes())
         return {name: Record(**fields) for name, fields in found.items()}
-    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged: nothing that we could end
+    except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged: there is nothing to end
         return {}
 
 
@@ -85,7 +85,7 @@ def write_records(root: Path, records: Mapping[str, Record]) -> None:
 
 
 def launch(root: Path, name: str, command: Sequence[str], address: str, variables: Mapping[str, str]) -> Record:
-    """Start a process that outlives us, in a session of its own, with its output in `.mediarank/logs`."""
+    """Start a background process in its own session, with its output in `.mediarank/logs`."""
     log = state_folder(root) / "logs" / f"{name}.log"
     log.parent.mkdir(exist_ok=True)
     mark = secrets.token_hex(16)
@@ -103,11 +103,11 @@ def launch(root: Path, name: str, command: Sequence[str], address: str, variable
 
 
 def end(record: Record, grace: float = 15.0) -> None:
-    """Ask the process and all that came of it to end, and kill what is still there after `grace` seconds."""
+    """Ask the process and its descendants to end, and kill those still running after `grace` seconds."""
     asked: set[int] = set()
     deadline = time.monotonic() + grace
     while (members := record.members()) and time.monotonic() < deadline:
-        # The process itself gets the first word: it may have something to put in order, such as its own children.
+        # The process itself is asked first: it may have to clean up, such as its own children.
         led = any(process.pid == record.pid for process in members)
         for process in members:
             if process.pid not in asked and (process.pid == record.pid or not led):
@@ -146,12 +146,12 @@ def in_use(port: int) -> bool:
 
 
 def listener(port: int) -> str:
-    """Who listens on a port, as far as this user may know, for a message."""
+    """The program that listens on a port, as far as this user may know, for a message."""
     try:
         for process in psutil.process_iter():
             try:
                 listening = [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-            except psutil.Error:  # gone meanwhile, or another user's
+            except psutil.Error:  # it has ended, or belongs to another user
                 continue
             if any(connection.laddr.port == port for connection in listening):
                 return f" by process {process.pid} ({' '.join(process.cmdline()[:4])})"
@@ -161,6 +161,6 @@ def listener(port: int) -> str:
 
 
 def prefect_api(root: Path) -> str:
-    """Where the Prefect server of `up` answers; empty if it does not run."""
+    """The address of the Prefect server of `up`; empty if it does not run."""
     record = read_records(root).get("prefect")
     return f"{record.address}/api" if record is not None and record.alive else ""

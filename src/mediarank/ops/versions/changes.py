@@ -1,7 +1,7 @@
-"""What differs between two locks: items and labels of the collection, settings, code.
+"""The differences between two locks: items and labels of the collection, settings, code.
 
 Everything is found by hash, so neither version needs to be checked out. Items are compared by path and content, label
-tables row by row; a label that was corrected is one row less and one row more.
+tables row by row; a corrected label counts as one row removed and one row added.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LABELS: Final = "data/raw/labels"
 
 @dataclass(frozen=True)
 class DataChanges:
-    """Items that came, went or have another content, and by label table how many rows came and went."""
+    """Items that were added, removed or changed, and per label table the rows added and removed."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class DataChanges:
 
 
 def data_changes(before: Lock | None, after: Lock, objects: Objects) -> DataChanges:
-    """How the collection of `after` differs from that of `before`; without one, all of it is new."""
+    """How the collection of `after` differs from that of `before`; without `before`, everything is new."""
     old, new = (_folder(lock, MEDIA, objects) for lock in (before, after))
     return DataChanges(
         added=tuple(sorted(new.keys() - old.keys())),
@@ -56,7 +56,7 @@ def data_changes(before: Lock | None, after: Lock, objects: Objects) -> DataChan
 
 
 def param_changes(before: Lock, after: Lock) -> dict[str, tuple[str, str]]:
-    """Settings that differ, by dotted name: what each says, empty where it says nothing."""
+    """Settings that differ, by dotted name: both values, empty where a lock has none."""
     old, new = flatten(before.params), flatten(after.params)
     names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
     return {name: (old.get(name, ""), new.get(name, "")) for name in names}

@@ -1,4 +1,4 @@
-"""What git knows of the project, asked by running git: nothing here changes a repository unless the caller says so."""
+"""Run git on the project; nothing here changes a repository unless the caller says so."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from mediarank.types import MediarankError
 
 
 class GitError(MediarankError):
-    """Git is missing, or refused what it was asked for."""
+    """Git is missing, or refused a command."""
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git prints, without the line end; an error with git's own words if it refuses."""
+    """The output of git without the line end; raises an error with git's message if it fails."""
     done = _run(root, arguments)
     if done.returncode:
         raise GitError(f"git {arguments[0]} failed in {root}: {done.stderr.strip()}")
@@ -22,7 +22,7 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def ask_git(root: Path, *arguments: str) -> str | None:
-    """What git prints, or nothing where it has no answer: no repository, no commit, no git."""
+    """The output of git, or None if it fails: no repository, no commit, no git."""
     try:
         done = _run(root, arguments)
     except GitError:
@@ -31,7 +31,7 @@ def ask_git(root: Path, *arguments: str) -> str | None:
 
 
 def files_at(root: Path, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
-    """The content of each (commit, path below `root`), None where the commit has no such file; one process for all."""
+    """The content of each (commit, path below `root`), None if the commit has no such file; one process for all."""
     names = "".join(f"{commit}:./{path}\n" for commit, path in wanted)
     done = subprocess.run(
         ["git", "-C", str(root), "cat-file", "--batch"], input=names.encode(), capture_output=True, check=False

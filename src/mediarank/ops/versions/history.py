@@ -1,7 +1,7 @@
 """The versions of the data: commits in which dvc.lock differs from the commit before, and the tags that name them.
 
-`history` lists them, newest first, the workspace before all if its lock is not committed yet. `describe` adds what
-each changed in the collection and how well its systems do, from contents found by hash: nothing is checked out.
+`history` lists them, newest first; the workspace comes first if its lock is not committed. `describe` adds the changes
+of each in the collection and how well its systems do, from contents found by hash: nothing is checked out.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mediarank.ops.versions.objects import Objects
 from mediarank.types import DataError
 
 HEADLINES: Final = ("map", "accuracy", "f1")
-"""Metrics to show of a system if none is asked for: the first of these that it has."""
+"""Metrics to show for a system by default: the first of these that it has."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """A run that was committed; `commit` is empty for one in the workspace that was not."""
+    """A committed run; `commit` is empty for an uncommitted one in the workspace."""
 
     commit: str
     tags: tuple[str, ...]
@@ -40,10 +40,10 @@ class Version:
 
 @dataclass(frozen=True)
 class Described:
-    """A version, how its collection differs from the version before, and its metrics as `system/method/metric`.
+    """A version, its differences to the version before, and its metrics as `system/method/metric`.
 
     changes, metrics : None if the contents are neither in the cache nor in the remote
-    same_as : an earlier version with exactly these results, to which this one goes back
+    same_as : an earlier version with exactly the same results
     """
 
     version: Version
@@ -52,7 +52,7 @@ class Described:
     same_as: str = ""
 
     def summary(self, metric: str | None = None) -> str:
-        """Some lines for people: what it is called, what it changed, the best method of each system."""
+        """A few lines for people: its name, its changes, the best method of each system."""
         version = self.version
         name = "  ".join([version.commit[:9] or version.name, *version.tags])
         again = f" (= {self.same_as})" if self.same_as else ""
@@ -67,14 +67,14 @@ class Described:
 
 
 def history(root: Path, last: int | None = None) -> list[Version]:
-    """Versions, newest first: those that lead to where we are, and those that a tag names.
+    """Versions, newest first: ancestors of the current commit, and those that a tag names.
 
-    last : no more than so many
+    last : at most this many
     """
     root = root.resolve()
     tagged = _tags(root)
     limit = [f"--max-count={last}"] if last else []
-    # HEAD may not exist yet; tags keep what was left by a reset or lies on another branch.
+    # HEAD may not exist yet; tags keep commits that a reset left behind or that are on another branch.
     reachable = [*(["HEAD"] if ask_git(root, "rev-parse", "--verify", "HEAD") else []), *tagged]
     logged = git(root, "log", *limit, "--format=%H%x09%cI%x09%s", *reachable, "--", LOCK) if reachable else ""
     commits = [line.split("\t", 2) for line in logged.splitlines()]
@@ -82,7 +82,7 @@ def history(root: Path, last: int | None = None) -> list[Version]:
     found = [
         Version(commit, tuple(tagged.get(commit, ())), datetime.fromisoformat(when), subject, committed[commit])
         for commit, when, subject in commits
-        if commit in committed  # one that removed dvc.lock is no version
+        if commit in committed  # a commit that removed dvc.lock is no version
     ]
     return [*_uncommitted(root), *found]
 
@@ -103,9 +103,9 @@ def find_version(root: Path, name: str) -> Version:
 
 
 def describe(versions: Sequence[Version], objects: Objects) -> list[Described]:
-    """What each version changed and how well it does; each is compared with the one that follows it in the list.
+    """The changes of each version and its results; each is compared with the next one in the list.
 
-    The last one of a list that was cut off is thus taken for the first of all: ask for one more than is to be shown.
+    The last one of a truncated list thus counts as the very first version: ask for one more than you show.
     """
     earlier: dict[str, str] = {}
     described = []
@@ -115,7 +115,7 @@ def describe(versions: Sequence[Version], objects: Objects) -> list[Described]:
         try:
             changes = data_changes(before.lock if before else None, version.lock, objects)
             metrics = version_metrics(version.lock, objects)
-        except DataError:  # not to be had here: the version is shown all the same
+        except DataError:  # not available here: the version is shown nevertheless
             pass
         described.append(Described(version, changes, metrics, earlier.get(version.lock.key, "")))
         earlier.setdefault(version.lock.key, version.name)
@@ -135,7 +135,7 @@ def version_metrics(lock: Lock, objects: Objects) -> dict[str, float]:
 
 
 def headlines(metrics: Mapping[str, float], wanted: str | None = None) -> dict[str, tuple[str, str, float]]:
-    """For each system its best method, the metric that says so, and its value."""
+    """The best method of each system, the deciding metric, and its value."""
     best: dict[str, tuple[str, str, float]] = {}
     for system in sorted({name.split("/", 1)[0] for name in metrics}):
         own = {tuple(name.split("/", 1)[1].rsplit("/", 1)): v for name, v in metrics.items() if _of(name) == system}
@@ -152,7 +152,7 @@ def _of(name: str) -> str:
 
 
 def _tags(root: Path) -> dict[str, list[str]]:
-    """Version's commit -> tags: a tag on a later commit, too, names the run that was current then."""
+    """Version's commit -> tags: a tag on a later commit also names the run that was current then."""
     tagged: dict[str, list[str]] = {}
     for tag in git(root, "tag", "--sort=creatordate").split():
         commit = ask_git(root, "rev-list", "-1", tag, "--", LOCK)
@@ -174,7 +174,7 @@ def _read(root: Path, commits: Sequence[str]) -> dict[str, Lock]:
 
 
 def _uncommitted(root: Path) -> list[Version]:
-    """The workspace's own lock, if git does not have it."""
+    """The workspace's own lock, if it is not committed."""
     if not (root / LOCK).exists() or not git(root, "status", "--porcelain", "--", LOCK):
         return []
     lock, plan, params = ((root / name).read_bytes() for name in (LOCK, PLAN, PARAMS))

@@ -1,7 +1,6 @@
-"""dvc.lock as a record of a run: what ran, on which data, with which numbers, and whether that is what lies here.
+"""dvc.lock as a record of a run: what ran, on which data, with which settings, and whether the workspace matches.
 
-Read with yaml alone, because asking DVC costs seconds. Entries that DVC keeps of stages that are no longer planned are
-left out.
+Read with yaml only, because importing DVC takes seconds. Entries of stages that are no longer planned are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ REPRO_FIRST: Final = "run dvc repro first."
 
 @dataclass(frozen=True)
 class Lock:
-    """The planned stages of `dvc.lock` by address, such as `features-hog`, and the whole of params.yaml."""
+    """The planned stages of `dvc.lock` by address, such as `features-hog`, and all of params.yaml."""
 
     root: Path
     stages: Mapping[str, Mapping[str, Any]]
@@ -34,12 +33,12 @@ class Lock:
 
     @property
     def key(self) -> str:
-        """A hash of what ran, whatever the order in which stages finished."""
+        """A hash of what ran, independent of the order in which stages finished."""
         return hashlib.sha256(json.dumps(self.stages, sort_keys=True).encode()).hexdigest()
 
     @property
     def data_version(self) -> str:
-        """A hash of the collection: media and labels as they were brought in."""
+        """A hash of the collection: its media and labels as collected."""
         return hashlib.sha256(json.dumps(self.outs("data/raw"), sort_keys=True).encode()).hexdigest()
 
     def outs(self, below: str = "") -> dict[str, str]:
@@ -53,13 +52,13 @@ class Lock:
 
     @property
     def sources(self) -> dict[str, str]:
-        """Path and DVC's hash of everything that stages read and none of them makes: code, the collection's source."""
+        """Path and DVC's hash of everything that stages read and no stage makes: code, the collection's source."""
         made = {str(out["path"]) for stage in self.stages.values() for out in stage.get("outs", ())}
         read = {str(dep["path"]): str(dep.get("md5", "")) for s in self.stages.values() for dep in s.get("deps", ())}
         return {path: read[path] for path in sorted(read.keys() - made)}
 
     def files(self, below: str) -> list[Path]:
-        """Every file of the outputs at or below a path, after making sure that they are what the lock says."""
+        """Every file of the outputs at or below a path, after checking that they match the lock."""
         files: list[Path] = []
         for out, recorded in self.outs(below).items():
             path = self.root / out
@@ -81,19 +80,19 @@ class Lock:
                     )
 
     def require_one_run(self) -> None:
-        """Refuse if stages are of different runs: one read what has been made anew since.
+        """Refuse a lock whose stages are of different runs: one stage read an input that has been remade since.
 
-        So it is after new files were ingested, or when a run was ended in the middle.
+        This happens after new files were ingested, or when a run was interrupted.
         """
         made = self.outs()
         for address, stage in self.stages.items():
             for dep in stage.get("deps", ()):
                 if made.get(dep["path"], dep.get("md5")) != dep.get("md5"):
-                    raise DataError(f"{dep['path']} was made anew since {address} read it; {REPRO_FIRST}")
+                    raise DataError(f"{dep['path']} has changed since {address} read it; {REPRO_FIRST}")
 
 
 def read_lock(root: Path) -> Lock:
-    """The lock of the workspace at `root`, which must have every stage that is planned."""
+    """The lock of the workspace at `root`, which must have every planned stage."""
     if not (root / LOCK).exists():
         raise DataError(f"There is no {LOCK} in {root}; {REPRO_FIRST}")
     lock, missing = _assemble(root, *(_read(root / name) for name in (LOCK, PLAN, PARAMS)))
@@ -103,9 +102,9 @@ def read_lock(root: Path) -> Lock:
 
 
 def parse_lock(root: Path, lock: bytes, plan: bytes, params: bytes, whence: str) -> Lock:
-    """A lock that lies elsewhere, such as in a commit or in MLflow, with the stages that it has.
+    """A lock from elsewhere, such as a commit or MLflow, with the stages that it has.
 
-    whence : where the contents of dvc.lock, dvc.yaml and params.yaml are from, for errors
+    whence : the origin of the contents of dvc.lock, dvc.yaml and params.yaml, for errors
     """
     contents = ((lock, LOCK), (plan, PLAN), (params, PARAMS))
     return _assemble(root, *(parse_yaml(content, f"{name} of {whence}") for content, name in contents))[0]
@@ -148,7 +147,7 @@ def _planned(
 ) -> tuple[list[str], list[str]]:
     """Addresses of the planned stages, and those of them that the lock lacks.
 
-    A stage that DVC multiplies by `matrix`, or by something else than params.yaml, has whatever addresses are found.
+    For a stage that DVC multiplies by `matrix`, or by values outside params.yaml, all addresses found are accepted.
     """
     addresses: list[str] = []
     missing: list[str] = []
@@ -176,7 +175,7 @@ def _foreach_keys(over: Any, params: Mapping[str, Any]) -> list[str] | None:
 
 
 def look_up(params: Mapping[str, Any], dotted: str) -> Any:
-    """The value of a dotted name, or nothing."""
+    """The value of a dotted name, or None."""
     value: Any = params
     for part in dotted.split("."):
         if not isinstance(value, Mapping) or part not in value:
@@ -194,7 +193,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    """`1e-3` is a number to DVC and text to PyYAML, which follows an older YAML."""
+    """`1e-3` is a number for DVC but text for PyYAML, which follows an older YAML."""
     try:
         return float(value)
     except (TypeError, ValueError):

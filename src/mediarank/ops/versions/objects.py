@@ -1,8 +1,8 @@
-"""Contents by DVC's hash: from the cache if they are there, or else from the remote.
+"""Contents by DVC's hash: from the cache, or else from the remote.
 
 A lock names the outputs of a version by hash. `Objects` turns hashes into bytes, whatever version they belong to and
-whether or not it is checked out. What comes from the remote is kept in the cache, and nothing is handed out whose
-content is not what its name says: a damaged cache file is fetched again.
+whether or not it is checked out. Contents from the remote are kept in the cache, and every content is compared with its
+hash before it is returned: a damaged cache file is fetched again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mediarank.ops.versions.lockfile import content_hash
 from mediarank.types import DataError
 
 FOLDER = ".dir"
-"""How DVC ends the hash of a folder: of a JSON list of its files and their hashes."""
+"""The ending of DVC's hash of a folder, which is that of a JSON list of its files and their hashes."""
 
 
 class MissingObject(DataError):
@@ -49,11 +49,11 @@ class Objects:
         self._stack.close()
 
     def path(self, oid: str) -> Path:
-        """Where a content lies in the cache, whether or not it is there."""
+        """The path of a content in the cache, whether or not it exists."""
         return Path(self._repo.cache.local.oid_to_path(oid))
 
     def read(self, oid: str) -> bytes:
-        """A content, whole; fetched if it is missing or damaged here."""
+        """A whole content; fetched if it is missing or damaged here."""
         content = self._read(oid)
         if content is None:
             self.drop([oid])
@@ -80,11 +80,11 @@ class Objects:
         return files
 
     def fetch(self, oids: Iterable[str]) -> set[str]:
-        """Bring what the cache lacks from the remote; returns what is not there either."""
+        """Fetch contents that the cache lacks from the remote; returns those that are missing there too."""
         lacking = {oid for oid in oids if not self.path(oid).exists()}
         if not lacking:
             return set()
-        if self._unreachable:  # asked once in vain, which may have taken minutes
+        if self._unreachable:  # an earlier attempt failed, which may have taken minutes
             raise self._unreachable
         from dvc.fs.callbacks import TqdmCallback
         from dvc_data.hashfile.hash_info import HashInfo
@@ -93,17 +93,17 @@ class Objects:
         try:
             remote = repo.cloud.get_remote_odb(self._remote_name, "fetch")
             cache = repo.cache.local
-            # Plain files in one sweep; a folder's list on its own, or DVC would take the whole folder along.
+            # Plain files together; a folder's list separately, or DVC would fetch the whole folder.
             plain = {HashInfo("md5", oid) for oid in lacking if not oid.endswith(FOLDER)}
             if plain:
                 with TqdmCallback(desc="Fetching", unit="file") as progress:
                     repo.cloud.transfer(remote, cache, plain, verify=True, cache_odb=cache, callback=progress)
             for oid in (oid for oid in lacking if oid.endswith(FOLDER)):
                 with suppress(FileNotFoundError):
-                    # Unlike `exists`, which takes a remote that does not answer for an empty one.
+                    # Unlike `exists`, which treats a remote that does not answer as an empty one.
                     remote.fs.info(remote.oid_to_path(oid))
                     cache.add(remote.oid_to_path(oid), remote.fs, oid, verify=True)
-        except Exception as error:  # each kind of remote has errors of its own
+        except Exception as error:  # each kind of remote has its own errors
             self._unreachable = DataError(
                 f"{len(lacking)} contents are not in DVC's cache, and the remote can't be asked: {error}\n"
                 "What to do: check the remote's address (dvc remote list) and that it can be reached."
@@ -112,7 +112,7 @@ class Objects:
         return {oid for oid in lacking if not self.path(oid).exists()}
 
     def drop(self, oids: Iterable[str]) -> None:
-        """Remove contents from the cache, as they are damaged."""
+        """Remove damaged contents from the cache."""
         for oid in oids:
             self.path(oid).unlink(missing_ok=True)
 

@@ -1,9 +1,9 @@
-"""Back to an earlier version: its data, its params and its lock, as a new commit, so that it can be undone likewise.
+"""Return to an earlier version: its data, params and lock, as a new commit, so that it can be undone the same way.
 
-Nothing is touched before everything is at hand: changes that are not committed are refused, and what the cache lacks
-is fetched first. Then the version's files come from git and its data from DVC, and every file is read and compared
-with its hash. A damaged one is fetched again. If that fails, all is put back as it was. A note in `.mediarank` says
-what is under way, so that a rollback that was killed is put back by the next one.
+Nothing is changed before everything is available: uncommitted changes are refused, and contents that the cache lacks
+are fetched first. Then the version's files come from git and its data from DVC, and every file is read and compared
+with its hash. A damaged file is fetched again. If that fails, everything is put back as it was. A note in `.mediarank`
+records the rollback in progress, so that one that was killed is put back by the next one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mediarank.types import DataError, MediarankError
 SETTINGS: Final = (LOCK, PLAN, PARAMS)
 BASELINE: Final = "baseline"
 RESTORED: Final = (*SETTINGS, BASELINE, "data")
-"""What makes a version besides its code, as far as git has it: of `data` only what leaves the rest to DVC."""
+"""The parts of a version besides its code that git keeps; below `data` only the ignore files."""
 NOTE: Final = "rollback.json"
 SHOWN: Final = 3
 """How many files a message names."""
@@ -41,11 +41,11 @@ class RollbackRefused(MediarankError):
 
 @dataclass(frozen=True)
 class RolledBack:
-    """The version that is back, the commit it was left from, and how many files were verified.
+    """The restored version, the commit before it, and how many files were verified.
 
-    commit : the new commit; empty if the workspace was at that version already
-    code : files that stages read and git has, which are not as they were in that version
-    outside : what stages read that git does not have, such as the folder that a collection comes from
+    commit : the new commit; empty if the workspace was already at that version
+    code : files that stages read and git has, which differ from that version
+    outside : inputs of stages that git does not have, such as the folder that a collection comes from
     """
 
     version: Version
@@ -63,12 +63,12 @@ class RolledBack:
         if self.code:
             folders = " ".join(sorted({path.split("/", 1)[0] for path in self.code}))
             lines.append(
-                f"The code has moved on since ({_some(self.code)}): dvc repro would compute anew with today's. To have "
+                f"The code has changed since ({_some(self.code)}): dvc repro would recompute with today's. To get "
                 f"that version's code, too: git checkout {self.version.commit[:9]} -- {folders}"
             )
         if self.outside:
             lines.append(
-                f"dvc repro would take in {', '.join(self.outside)} as it is now, if it has changed. To stay at this "
+                f"dvc repro would read {', '.join(self.outside)} as it is now, if it has changed. To stay at this "
                 "version: dvc freeze collect (dvc unfreeze collect to go on)"
             )
         return "\n".join(lines)
@@ -100,7 +100,7 @@ def rollback(
 
 
 def _gather(target: Version, objects: Objects, say: Callable[[str], None]) -> dict[str, str]:
-    """Every file of the version, path -> hash, all of them in the cache now."""
+    """Every file of the version, path -> hash; afterwards all are in the cache."""
     say(f"Looking for the data of {target.name} ...")
     files = objects.expanded(target.lock.outs())
     missing = objects.fetch(files.values())
@@ -115,7 +115,7 @@ def _gather(target: Version, objects: Objects, say: Callable[[str], None]) -> di
 
 
 def _refuse_changes(root: Path) -> None:
-    """Anything that is not committed could be lost: tracked files, a lock of a run, data that was edited."""
+    """Refuse anything uncommitted, which could be lost: tracked files, a run's lock, edited data."""
     changed = git(root, "status", "--porcelain", "--untracked-files=no").splitlines()
     changed += git(root, "status", "--porcelain", "--", *SETTINGS).splitlines()
     if changed:
@@ -138,7 +138,7 @@ def _refuse_changes(root: Path) -> None:
 
 
 def _edited_outs(root: Path) -> list[str]:
-    """Outputs that are there with another content than the lock says; those that are missing can't be lost."""
+    """Outputs whose content differs from the lock; missing ones can't be lost."""
     from dvc.repo import Repo
 
     with Repo(str(root), _wait_for_lock=True) as repo:
@@ -149,25 +149,25 @@ def _edited_outs(root: Path) -> list[str]:
 def _restore(root: Path, commit: str, say: Callable[[str], None], allow_missing: bool = False) -> None:
     """Put a version's files and its data into the workspace."""
     known = {p for c in (commit, "HEAD") for p in git(root, "ls-tree", "--name-only", c, "--", *RESTORED).splitlines()}
-    paths = sorted(known)  # git refuses to hear of a path that it never had
+    paths = sorted(known)  # git refuses a path that it never had
     git(root, "restore", f"--source={commit}", "--staged", "--worktree", "--", *paths)
     say("Checking out the data ...")
     checkout(root, allow_missing)
 
 
 def _verify(root: Path, target: Version, files: dict[str, str], remote: str | None, say: Callable[[str], None]) -> None:
-    """Read every restored file; what is damaged and can't be healed ends the rollback."""
+    """Read every restored file; damage that can't be repaired ends the rollback."""
     verified = heal(root, files, remote, say)
     if verified.gone:
         raise DataError(
-            f"{len(verified.gone)} files of {target.name} are damaged in DVC's cache and the remote has no sound ones: "
-            f"{_some(verified.gone)}. The workspace is as it was.\nWhat to do: where they are whole, run dvc push; or "
+            f"{len(verified.gone)} files of {target.name} are damaged in DVC's cache, and not intact in the remote: "
+            f"{_some(verified.gone)}. The workspace is as it was.\nWhat to do: where they are intact, run dvc push; or "
             "make them again: git checkout the version and run dvc repro."
         )
 
 
 def _commit(root: Path, target: Version) -> str:
-    """Commit what was restored; nothing if that is what was there."""
+    """Commit what was restored; returns an empty string if nothing changed."""
     if not git(root, "diff", "--cached", "--name-only"):
         return ""
     known = ask_git(root, "config", "user.email")
@@ -177,9 +177,9 @@ def _commit(root: Path, target: Version) -> str:
 
 
 def _moved_on(root: Path, target: Version) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What stages read that differs from the version's in git, and what git does not have."""
+    """The inputs of stages that differ from the version's in git, and those that git does not have."""
     sources = list(target.lock.sources)
-    below = [path for path in sources if not path.startswith(("/", ".."))]  # git refuses to hear of others
+    below = [path for path in sources if not path.startswith(("/", ".."))]  # git refuses others
     known = set(git(root, "ls-tree", "--name-only", "HEAD", "--", *below).splitlines()) if below else set()
     tracked = [path for path in sources if path in known]
     changed = git(root, "diff", "--name-only", target.commit, "HEAD", "--", *tracked) if tracked else ""
@@ -188,7 +188,7 @@ def _moved_on(root: Path, target: Version) -> tuple[tuple[str, ...], tuple[str, 
 
 @contextmanager
 def _noted(root: Path, left: str, target: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Note that a rollback is under way; if it fails, put everything back."""
+    """Record that a rollback is in progress; if it fails, put everything back."""
     from mediarank import store
 
     note = state_folder(root) / NOTE
@@ -202,7 +202,7 @@ def _noted(root: Path, left: str, target: str, say: Callable[[str], None]) -> It
 
 
 def _put_back_interrupted(root: Path, say: Callable[[str], None]) -> None:
-    """Undo what a rollback that was killed had begun, unless someone has worked on since."""
+    """Undo what a killed rollback had begun, unless files were changed since."""
     note = state_folder(root) / NOTE
     if not note.exists():
         return
@@ -224,7 +224,7 @@ def _put_back_interrupted(root: Path, say: Callable[[str], None]) -> None:
 
 def _put_back(root: Path, left: str, say: Callable[[str], None]) -> None:
     say("Putting everything back ...")
-    _restore(root, left, say, allow_missing=True)  # in a clone the data was not there before, either
+    _restore(root, left, say, allow_missing=True)  # in a clone the data was not there before
     (state_folder(root) / NOTE).unlink(missing_ok=True)
 
 
@@ -236,7 +236,7 @@ def _some(names: Sequence[str]) -> str:
 
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
-    """Hold the workspace; a run that has it is not waited for, as it would make what is rolled back."""
+    """Hold the workspace; if a run has it, refuse instead of waiting, because the run would remake the data."""
     held = take(root)
     if held is None:
         raise RollbackRefused(

@@ -1,8 +1,8 @@
-"""Is the data what the lock says? Every file is read; what is damaged is fetched again or left to `dvc repro`.
+"""Check that the data match the lock: every file is read; damaged files are fetched again or left to `dvc repro`.
 
-DVC trusts what lies in its cache: a file that a failing disk changed there is handed out as if it were whole, by
-`dvc checkout` and by a stage that is restored from the run cache, and counts as up to date from then on. So damage is
-looked for by reading, and damaged files are removed from the cache before anything else.
+DVC trusts its cache: a file that a failing disk changed there is used as if it were intact, by `dvc checkout` and by a
+stage that is restored from the run cache, and then counts as up to date. So damage is found by reading, and damaged
+files are removed from the cache first.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from mediarank.types import DataError
 Say = Callable[[str], None]
 
 ASIDE: Final = f"{STATE}/damaged"
-"""Where files go whose content is not what the lock says: it may be a change that someone wants to keep."""
+"""Where files are moved whose content differs from the lock: it may be a change that someone wants to keep."""
 
 
 @dataclass(frozen=True)
 class Verified:
-    """How many files were read, which were damaged and fetched again, and which are gone."""
+    """How many files were read, which were damaged and fetched again, and which are lost."""
 
     files: int
     healed: tuple[str, ...]
@@ -37,28 +37,28 @@ class Verified:
         if self.gone:
             return (
                 f"{len(self.gone)} of {self.files} files are damaged or missing, and the remote does not have them, "
-                f"such as {self.gone[0]}. dvc repro makes them again; what was here is in {ASIDE}."
+                f"such as {self.gone[0]}. dvc repro makes them again; the old content is in {ASIDE}."
             )
         if self.healed:
             return (
-                f"{self.files} files are what dvc.lock says; {len(self.healed)} of them had to be fetched again (what "
-                f"was here is in {ASIDE})."
+                f"{self.files} files are what dvc.lock says; {len(self.healed)} of them had to be fetched again (the "
+                f"old content is in {ASIDE})."
             )
         return f"{self.files} files are what dvc.lock says."
 
 
 def verify(root: Path, remote: str | None = None, say: Say = lambda _: None) -> Verified:
-    """Compare every output in the workspace at `root` with the lock, and heal what can be healed."""
+    """Compare every output in the workspace at `root` with the lock, and repair what can be repaired."""
     root = root.resolve()
     if repair_rwlock(root):
-        say("DVC's list of files in use had been left half-written; it is removed.")
+        say("DVC's list of files in use was left half-written; it is removed.")
     with Objects(root, remote) as objects:
         files = objects.expanded(read_lock(root).outs())
     return heal(root, files, remote, say)
 
 
 def heal(root: Path, files: Mapping[str, str], remote: str | None, say: Say) -> Verified:
-    """Read files (path below `root` -> hash) and their copies in the cache; fetch those that are not whole again."""
+    """Read files (path below `root` -> hash) and their copies in the cache; fetch damaged ones again."""
     say(f"Verifying {len(files)} files ...")
     with Objects(root, remote) as objects:
         bad = damaged(root, files, objects)
@@ -80,21 +80,21 @@ def heal(root: Path, files: Mapping[str, str], remote: str | None, say: Say) -> 
 
 
 def damaged(root: Path, files: Mapping[str, str], objects: Objects) -> dict[str, str]:
-    """Those of the files whose content is another one, here or in the cache, or that are not here."""
+    """Those of the files whose content differs, here or in the cache, or that are missing here."""
 
     def whole(path: str) -> bool:
         here, kept = root / path, objects.path(files[path])
         if _differs(here, files[path]):
             return False
-        # Linked files are one file; a copy is another that can be damaged.
+        # Linked files are one file; a copy is a second file that can be damaged.
         return not kept.exists() or kept.samefile(here) or not _differs(kept, files[path])
 
-    with ThreadPoolExecutor() as pool:  # hashing lets other threads run
+    with ThreadPoolExecutor() as pool:  # hashing releases the interpreter lock
         return {path: files[path] for path, sound in zip(files, pool.map(whole, files), strict=True) if not sound}
 
 
 def checkout(root: Path, allow_missing: bool = False) -> None:
-    """Let DVC put the data of the present lock into the workspace."""
+    """Let DVC put the data of the current lock into the workspace."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -51,6 +51,8 @@ class Config:
     distances : feature type -> l1, l2, kl, chi2 or cosine; l1 by default
     methods : names in METHODS
     serve : the method that answers by default; without it, the one that validated best
+    serve_for : what it must be best for: `images` (the F1 of an image's words, which people see) or `words` (F1 of the
+        means over words, which the papers report, and which favours rare words)
     words : suggested per image; F1 with this number of words decides what is chosen
     pairs : preferences drawn per training image; of several numbers cross-validation chooses; where there is only one,
         the folds draw fold_pairs to save time
@@ -67,6 +69,7 @@ class Config:
     distances: Mapping[str, Literal["l1", "l2", "kl", "chi2", "cosine"]] = field(default_factory=dict)
     methods: tuple[str, ...] = ("jec", "nw_rnn", "rnn", "tagprop", "2pknn")
     serve: str | None = None
+    serve_for: Literal["images", "words"] = "images"
     words: Count = 5
     folds: Annotated[int, Field(ge=2)] = 5
     pairs: tuple[Count, ...] = (500,)

@@ -24,7 +24,7 @@ from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import DataError, FeatureMatrix, NotApplicable
 
 TRAINING: Final = ("base", "rank", "valid")
-"""Roles whose images give their words: cross-validation inside them chooses all numbers and the served method."""
+"""Roles whose images give their words; cross-validation within them chooses all settings and the served method."""
 
 
 def fit(inputs: Inputs, config: Config) -> Fitted:
@@ -47,7 +47,10 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
 def fit_model(
     inputs: Inputs, items: Sequence[str], config: Config, vocabulary: Sequence[str] | None = None
 ) -> tuple[Model, dict[str, FittedMethod]]:
-    """Learn from labelled images. vocabulary : the words to score, by default all that the images have"""
+    """Learn from labelled images.
+
+    vocabulary : the words to score, by default all that the images have
+    """
     true = words_of(inputs.labels, items)
     words = sorted({word for own in true.values() for word in own}) if vocabulary is None else list(vocabulary)
     keywords = Keywords.of(items, true, words)
@@ -63,7 +66,8 @@ def fit_model(
         {method: found.ranker for method, found in fitted.items()},
         {method: found.rule for method, found in fitted.items()},
     )
-    validation = {method: found.chosen.scores.f1 for method, found in fitted.items()}
+    aim = "image_f1" if config.serve_for == "images" else "f1"
+    validation = {method: float(getattr(found.chosen.scores, aim)) for method, found in fitted.items()}
     facts = {
         "methods": list(fitted),
         "validation": validation,

@@ -2,8 +2,8 @@
 
 `Labelled` holds their keywords, the distances among them by every feature type and the ranks by these distances, all
 computed once. `Part` is what a fold of the cross-validation may learn from: it takes rows and columns of the same
-arrays. Ranks are among all training images, with those of the fold too: nothing of a held-out image is known but how
-near it is.
+arrays. Ranks are among all training images, including those of the fold: of a held-out image only its distances are
+known.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ class Labelled:
     def of(
         cls, rows: Iterable[Floats], measures: Sequence[str], keywords: Keywords, fold_of: Positions, asked: Positions
     ) -> Labelled:
-        """rows : for each feature type (images, d) vectors, taken one after another; measures : its distances"""
+        """From vectors.
+
+        rows : for each feature type (images, d) vectors, taken one after another
+        measures : the distance of each feature type
+        """
         thresholds = rank_thresholds(len(keywords))
         stack = np.empty((len(measures), len(asked), len(keywords)), dtype=np.float32)
         levels = np.empty(stack.shape, dtype=np.uint8)
@@ -61,10 +65,10 @@ class Labelled:
         return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
 
     def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
-        """Of some queries, by their place among `asked`, to all images; −inf to themselves."""
+        """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves."""
         found = np.empty((len(rows), len(self.keywords)), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
-            block = slice(start, start + BLOCK)  # a copy of some rows: of all of them it would be gigabytes
+            block = slice(start, start + BLOCK)  # copy some rows at a time; all of them would take gigabytes
             if isinstance(ranker, BoostedOrder):
                 found[block] = ranker.of_levels(self.levels[:, rows[block]])
             else:
@@ -77,7 +81,9 @@ class Labelled:
 class Part:
     """The images that may be learned from: all of them, or those outside a fold.
 
-    rows : queries among them, as places in `asked`, and held : the other queries; images : positions
+    rows : queries among them, as places in `asked`
+    held : the other queries
+    images : positions
     """
 
     labelled: Labelled

@@ -26,7 +26,7 @@ from mediarank.types import Floats
 
 @dataclass(frozen=True)
 class Tried:
-    """What cross-validation tried: settings of the ranker, a rule, and how both did on held-out images.
+    """What cross-validation tried: settings of the ranker, a rule, and their results on held-out images.
 
     error : the standard error of F1 over the folds
     """
@@ -39,7 +39,7 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class FittedMethod:
-    """A method, fitted: its ranker and its rule, what they were chosen for, and what else was tried."""
+    """A fitted method: its ranker and its rule, the results they were chosen for, and what else was tried."""
 
     ranker: NeighbourRanker
     rule: KeywordRule
@@ -71,7 +71,7 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
 
 
 def choose(tried: Sequence[Tried]) -> Tried:
-    """The most balanced of those within a standard error of the highest F1; the first of equals."""
+    """The most balanced of those within a standard error of the highest F1; among equals the first."""
     best = max(tried, key=lambda found: found.scores.f1)
     as_good = [found for found in tried if found.scores.f1 >= best.scores.f1 - best.error]
     return max(as_good, key=lambda found: min(found.scores.precision, found.scores.recall))
@@ -104,7 +104,7 @@ def _held_out(
     queries = TrainingQueries.of(part.similarity(ranker), part.keywords, part.asked())
     similarity = part.similarity(ranker, held_out=True)
     neighbours = find_neighbours(similarity, DEEPEST)
-    raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale alone share their raw scores
+    raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale only share their raw scores
     scores = []
     for rule in queries.learn(candidates, config.tagprop_iterations):
         key = rule.raw_key()
@@ -116,12 +116,17 @@ def _held_out(
 
 def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
     """The mean of each figure over folds."""
-    means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent")}
+    means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent", "image_f1")}
     return KeywordScores(
-        means["precision"], means["recall"], means["f1"], round(means["n_plus"]), round(means["absent"])
+        means["precision"],
+        means["recall"],
+        means["f1"],
+        round(means["n_plus"]),
+        round(means["absent"]),
+        means["image_f1"],
     )
 
 
 def _error(values: Sequence[float]) -> float:
-    """The standard error of their mean; 0 of a single one."""
+    """The standard error of their mean; 0 for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

@@ -1,8 +1,8 @@
 """The fitted system `annotation`: labelled images, and per method a ranker of neighbours and a rule for words.
 
-A new image is compared with the labelled images by the feature types that the method's ranker looks at; the rule turns
-the similarities into scores of words. The model is its arrays and facts, with the collection's vectors of the labelled
-images; each is read when a method first needs it. `pack` makes arrays and facts of what was fitted.
+A new image is compared with the labelled images by the feature types that the method's ranker uses; the rule turns the
+similarities into scores of words. The model consists of its arrays and facts, with the collection's vectors of the
+labelled images; each is read when a method first needs it. `pack` turns what was fitted into arrays and facts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power", "penalty")
 LEARNED: Final = ("means", "units", "slopes", "offsets", "coefficients")
-"""What of a `KeywordRule` is kept among the facts, and what as arrays."""
+"""The fields of a `KeywordRule` that are kept as facts, and those kept as arrays."""
 BLOCK: Final = 128
 """New images compared with the labelled ones at a time."""
 
@@ -51,14 +51,14 @@ class Model(RankingModel):
     def rank(
         self, described: Described, items: Sequence[str], names: Sequence[str] | None = None, method: str | None = None
     ) -> Doubles:
-        """Scores (items, words); higher fits better. A labelled image is annotated by the others."""
+        """Scores (items, words); higher fits better. A labelled image is annotated from the others."""
         chosen = self.method(method)
         return self.rank_by(described, items, [chosen], names)[chosen]
 
     def rank_by(
         self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None = None
     ) -> dict[str, Doubles]:
-        """method -> scores (items, words), from one pass of distances by the feature types that the methods look at."""
+        """method -> scores (items, words), from one pass of distances by the feature types that the methods use."""
         columns = self._columns(names)
         rankers = {self.facts["settings"][method]["ranker"]: self.ranker(method) for method in methods}
         looked_at = np.flatnonzero(np.any([ranker.used() for ranker in rankers.values()], axis=0)).tolist() or [0]
@@ -100,7 +100,7 @@ class Model(RankingModel):
 
     @cached_property
     def keywords(self) -> Keywords:
-        """Of the labelled images."""
+        """Keywords of the labelled images."""
         rows = np.zeros((len(self.facts["items"]), len(self.names)), np.float32)
         images = np.repeat(np.arange(len(rows)), np.diff(self.arrays["keyword_starts"]))
         rows[images, self.arrays["keywords"]] = 1

@@ -1,4 +1,4 @@
-"""How each ranker of neighbours is fitted to labelled images: JEC and its variants, RNN, NW-RNN, TagProp's weights.
+"""Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, TagProp's weights.
 
 `RANKERS` names them. Some have numbers that cross-validation chooses: a fit returns all options.
 """
@@ -25,7 +25,7 @@ from mediarank.systems.annotation.images import Labelled, Part
 
 Weighting = Literal["none", "pairs", "draw"]
 Options = list[tuple[dict[str, int], NeighbourRanker]]
-"""Rankers with the settings that tell them apart; of several, cross-validation chooses."""
+"""Rankers with the settings that distinguish them; cross-validation chooses among several."""
 
 
 def fit_boosted(part: Part, config: Config, weighting: Weighting, quick: bool) -> Options:
@@ -39,7 +39,7 @@ def fit_boosted(part: Part, config: Config, weighting: Weighting, quick: bool) -
     # without weights the depth changes nothing
     depths = config.ndcg_depth if weighting != "none" else config.ndcg_depth[:1]
     for depth, pairs in product(depths, config.pairs):
-        # where no number of pairs is to be chosen, fewer will do to choose the rest
+        # if the number of pairs is fixed, fewer are enough to choose the rest
         fewer = min(pairs, config.fold_pairs) if quick and len(config.pairs) == 1 else pairs
         drawn = part.preferences(fewer, depth, config.epsilon, config.seed, by_weight=weighting == "draw")
         better, worse = (
@@ -58,7 +58,7 @@ def fit_boosted(part: Part, config: Config, weighting: Weighting, quick: bool) -
 
 
 def equally_weighted(part: Part) -> WeightedSum:
-    """JEC: every type counts alike."""
+    """JEC: all types have equal weight."""
     spread = part.labelled.spread
     return WeightedSum((1 / spread / len(spread)).astype(np.float32))
 
@@ -78,7 +78,7 @@ def fit_combination(name: str, part: Part, config: Config) -> NeighbourRanker:
 
 
 def fit_best_feature(part: Part) -> NeighbourRanker:
-    """The one feature type whose first five neighbours share most words, over some hundreds of images."""
+    """The feature type whose first five neighbours share most words, measured on a few hundred images."""
     some = replace(part, rows=part.rows[:: max(1, len(part.rows) // 500)])
     agreement = consistency(part.keywords.rows[some.asked()], part.keywords.rows)
     shared = []
@@ -91,7 +91,7 @@ def fit_best_feature(part: Part) -> NeighbourRanker:
 def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
     """TagProp's weights, learned over neighbours pooled from all types: those with the best rank by any of them.
 
-    Of equal ranks, which are read off at thresholds, the nearest by equal weights comes first.
+    Among equal ranks, which are read off at thresholds, the nearest by equal weights comes first.
     """
     labelled = part.labelled
     similarity = part.similarity(equally_weighted(part))

@@ -13,7 +13,15 @@ import pandas as pd
 
 from mediarank.evaluation.blocks import Block, Cell, Chip, Column, Figure, Gallery, Row, Table, Text, Tile, Whisker
 from mediarank.evaluation.figures import Line, line_figure
-from mediarank.evaluation.keywords import METRICS, SUGGESTIONS, Words, keyword_table, suggested, summarise_keywords
+from mediarank.evaluation.keywords import (
+    IMAGE_F1,
+    SUGGESTIONS,
+    Words,
+    image_f1,
+    keyword_table,
+    suggested,
+    summarise_keywords,
+)
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.protocols import flat_metrics
 from mediarank.evaluation.ranking_section import Thumbnail, best_method
@@ -26,6 +34,7 @@ TITLES: Final = {
     "recall": ("R %", "mean recall over words"),
     "f1": ("F1 %", "harmonic mean of P and R"),
     "n_plus": ("N+", "words that are suggested correctly at least once"),
+    IMAGE_F1: ("F1 per image %", "mean over images of the F1 of an image's own words"),
 }
 MOST_SUGGESTIONS: Final = 10
 A_ROW: Final = 5
@@ -35,17 +44,19 @@ A_ROW: Final = 5
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
     """P, R, F1 and N+ of each method with five words per image; each word's figures; P and R by number of words."""
     true = words_of(labels, next(iter(scores.values())).ids.tolist())
-    tables, rows, curves = {}, [], []
+    tables, images, rows, curves = {}, {}, [], []
     for method, matrix in scores.items():
         vocabulary = _vocabulary(matrix, true)
         tables[method] = keyword_table(true, suggested(matrix), vocabulary)
+        images[method] = image_f1(true, suggested(matrix), vocabulary)
         rows.append(tables[method].rename(columns={"word": "query", "true": "relevant"}).assign(method=method))
         for count in range(1, min(MOST_SUGGESTIONS, len(matrix.names)) + 1):
             table = keyword_table(true, suggested(matrix, count), vocabulary)
             curves.append((method, count, table["precision"].mean(), table["recall"].mean()))
     per_word = pd.concat(rows, ignore_index=True)
     per_word = per_word[["method", "query", "relevant", "predicted", "correct", "precision", "recall"]]
-    summary = summarise_keywords(tables, seed=config.seed, resamples=config.resamples, confidence=config.confidence)
+    settings = {"resamples": config.resamples, "confidence": config.confidence}
+    summary = summarise_keywords(tables, seed=config.seed, images=images, **settings)  # type: ignore[arg-type]
     by_count = pd.DataFrame(curves, columns=["method", "words", "precision", "recall"])
     return Measured(flat_metrics(summary), summary, per_word, by_count)
 
@@ -101,12 +112,12 @@ def methods_table(summary: pd.DataFrame) -> Table:
     """Methods by figures with their intervals, the highest of each column bold."""
     wide = summary.set_index(["method", "metric"])
     methods = summary["method"].unique().tolist()
-    highest = {metric: max(float(wide.loc[(m, metric), "mean"]) for m in methods) for metric in METRICS}
+    highest = {metric: max(float(wide.loc[(m, metric), "mean"]) for m in methods) for metric in TITLES}
     top = max(float(wide.loc[(m, "f1"), "high"]) for m in methods)
     rows: list[list[Cell | str]] = []
     for series, method in enumerate(methods):
         row: list[Cell | str] = [Cell(method, series=series)]
-        for metric in METRICS:
+        for metric in TITLES:
             mean, low, high = (float(wide.loc[(method, metric), name]) for name in ("mean", "low", "high"))
             scale, digits = (1, 0) if metric == "n_plus" else (100, 1)
             whisker = Whisker(mean / top, low / top, high / top, series) if metric == "f1" and top > 0 else None

@@ -28,14 +28,15 @@ class KernelChoice:
 
 @dataclass(frozen=True)
 class Config:
-    """
+    """Settings of `attributes`.
+
     kernels : the paper's five feature types by default; none has negative values, so exponential χ² suits each
     methods : `rankmkl`, and what the paper compares it with: the plain mean of the kernels (`equal_weights`), each
         kernel alone (`each_kernel`, fitted as `only_<feature type>`), all features in one vector (`concatenation`);
         beyond it, the expected strength from class posteriors (`posterior`, which uses class labels and is left out
-        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which brings both its parts)
-    serve : the fitted method that answers by default; without it, the one that validated best
-    gamma_factors : γ is one of these divided by the mean distance; of several, cross-validation chooses
+        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which fits both its parts)
+    serve : the fitted method that answers by default; without it, the one that is best on validation
+    gamma_factors : γ is one of these divided by the mean distance; cross-validation chooses among several
     cost, sigma : C and σ of RankMKL, chosen by cross-validation; only C/σ^⅓ matters, so one sigma is enough
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
     penalties, temperatures : of the class posteriors, chosen by cross-validation

@@ -61,7 +61,7 @@ class Method:
 
     @property
     def validation(self) -> float:
-        """The share of held-out pairs in order, as a mean over attributes."""
+        """The share of held-out pairs in the right order, as a mean over attributes."""
         shares = [found["held_out_accuracy"] for found in self.facts.values() if found["held_out_accuracy"] is not None]
         return float(np.mean(shares)) if shares else CHANCE
 
@@ -109,7 +109,7 @@ def _learn(
 def learn(
     stack: KernelStack, prepared: Prepared, learner: RankMKL, settings: Sequence[Mapping[str, float]]
 ) -> dict[str, Learned]:
-    """A ranker per attribute, with the setting that orders held-out pairs best."""
+    """One ranker per attribute, with the setting that orders held-out pairs best."""
     learned = {}
     for attribute, pairs in prepared.pairs.items():
         scores = held_out_scores(stack, pairs, prepared.fold_of, learner, settings)
@@ -128,7 +128,7 @@ def _on_kernels(prepared: Prepared, kernels: tuple[int, ...], learned: Mapping[s
 
 
 def _coefficients(prepared: Prepared, kernels: Sequence[int], own: Sequence[Doubles]) -> dict[str, Any]:
-    """What each anchor counts; with landmarks, from what each of their columns counts."""
+    """The coefficient of each anchor; with landmarks, computed from those of their columns."""
     return {
         f"coefficients_{k}": (part if prepared.roots is None else prepared.roots[k] @ part).astype(np.float32)
         for k, part in zip(kernels, own, strict=True)
@@ -136,7 +136,7 @@ def _coefficients(prepared: Prepared, kernels: Sequence[int], own: Sequence[Doub
 
 
 def _concatenation(inputs: Inputs, prepared: Prepared, config: Config) -> Method:
-    """Linear RankSVM on all features in one vector, each type scaled to [0, 1]; kept as a direction per type."""
+    """Linear RankSVM on all features in one vector, each type scaled to [0, 1]; kept as one direction per type."""
     rows = [inputs.feature(name).rows(prepared.items) for name in config.features]
     scaler = UnitRange.fit(rows)
     scaled = scaler.transform(rows)
@@ -157,7 +157,7 @@ def _concatenation(inputs: Inputs, prepared: Prepared, config: Config) -> Method
 
 
 def _posterior(inputs: Inputs, prepared: Prepared, config: Config) -> Method | None:
-    """None where some class of the training items has no known strength in some attribute."""
+    """The posterior method; None where some class of the training items has an unknown strength in some attribute."""
     class_of = [inputs.labels.class_of.get(item) for item in prepared.items]
     classes = sorted({name for name in class_of if name is not None})
     memberships = np.array([[name == own for name in classes] for own in class_of], dtype=np.float64)

@@ -52,7 +52,7 @@ class Model(RankingModel):
     def _scores(
         self, described: Described, items: Sequence[str], columns: list[int], method: str, computed: dict[int, Floats]
     ) -> Doubles:
-        """computed : the kernel values of these items that are known already"""
+        """Scores of items. computed : the kernel values of these items that are already known"""
         settings = self.facts["settings"][method]
         if settings["kind"] == "average":
             units = self._array(f"{method}.units")[:, columns]
@@ -89,7 +89,7 @@ class Model(RankingModel):
             return list(range(len(self.names)))
         unknown = [name for name in names if name not in self.names]
         if unknown:
-            raise DataError(f"There is no attribute {', '.join(unknown)}; choose of {', '.join(self.names)}.")
+            raise DataError(f"There is no attribute {', '.join(unknown)}; choose from {', '.join(self.names)}.")
         return [self.names.index(name) for name in names]
 
     def _array(self, name: str) -> np.ndarray[Any, Any]:

@@ -22,7 +22,8 @@ from mediarank.types import Floats, NotApplicable
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """
+    """What all attributes share.
+
     items : the training items
     kernels, stack : as fitted on them, and their values among them
     roots : of the landmarks' kernels, where there are landmarks
@@ -95,5 +96,5 @@ def _best_gamma(
     shares = np.array(
         [[held_out_shares(GramStack([g]), p, fold_of[drawn], svm, usual)[0] for p in inside if len(p)] for g in grams]
     )
-    judged = np.isfinite(shares).all(axis=0)  # a single training pair, for example, leaves nothing to hold out
+    judged = np.isfinite(shares).all(axis=0)  # a single training pair, for example, leaves no pair to hold out
     return int(shares[:, judged].sum(axis=1).argmax())

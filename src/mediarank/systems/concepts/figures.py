@@ -1,4 +1,4 @@
-"""The figures of paper 000 as tables: what a ranking is worth while it is being made.
+"""The figures of paper 000 as tables: average precision against the work spent so far.
 
 `trace` carries a plan out with real SVMs and records time, work and average precision after every step;
 `trace_scored` does so with known scores and without times, which is what the pipeline keeps. From traces come figure 6
@@ -48,7 +48,7 @@ class Trace:
     precision: Mapping[int, Doubles]
 
     def at(self, axis: Axis, budgets: Doubles, depth: int) -> Doubles:
-        """Average precision of what was ranked when each budget ran out; 0 before the first step is done."""
+        """Average precision of the ranking when each budget runs out; 0 before the first step is done."""
         steps = np.searchsorted(getattr(self, axis), budgets * (1 + 1e-12), side="right")
         return np.concatenate([[0.0], self.precision[depth]])[steps]
 
@@ -113,7 +113,7 @@ def mean_curve(traces: Sequence[Trace], axis: Axis, depth: int) -> tuple[Doubles
 
 
 def speed_up(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, depth: int, share: float = 0.99) -> float:
-    """How many times less the other needs to reach this share of the reference's best MAP; 0 if it never does."""
+    """How many times less work the other needs to reach this share of the reference's best MAP; 0 if it never does."""
     budgets, values = mean_curve(reference, axis, depth)
     level = share * values.max()
     needed = budgets[np.argmax(values >= level)]

@@ -58,7 +58,7 @@ METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
 CONCEPTS: Final = 30
-"""Cross-validation looks at this many concepts at most, evenly spread over all."""
+"""Cross-validation uses at most this many concepts, evenly spread over all."""
 
 
 def fit(inputs: Inputs, config: Config) -> Fitted:
@@ -83,7 +83,7 @@ def _pools(inputs: Inputs, config: Config) -> dict[str, SVMPool]:
     if missing:
         raise ConfigError(
             f"systems.concepts.base_models names {', '.join(missing)}, but there are no base models of that feature "
-            f"type; list it under base_models in params.yaml, or choose of {', '.join(inputs.pools) or 'none'}."
+            f"type; list it under base_models in params.yaml, or choose from {', '.join(inputs.pools) or 'none'}."
         )
     if not kinds:
         raise ConfigError("concepts combines base models, but none are trained; list some under base_models.")
@@ -110,8 +110,8 @@ def rank_examples(
     """By concept, what its rankers learn from; concepts whose items are all relevant or all not are left out.
 
     scores : of the items to learn from, by all SVMs of each feature type
-    extraction : seconds per item that each feature type takes, for methods that weigh costs; by default features are
-        there already
+    extraction : seconds per item that each feature type takes, for methods that weigh costs; by default features
+        already exist
     groups : item -> the group that it is held out with
     """
     kinds = sorted(pools)
@@ -163,7 +163,7 @@ def regulariser_plans(
 def settle(examples: Sequence[Examples], config: Config) -> Config:
     """The configuration with one strength and one cost weight left, by cross-validation.
 
-    What counts is the precision that small budgets buy (`early_precision`), which is what a cascade is for.
+    What counts is the precision that small budgets reach (`early_precision`), which is what a cascade is for.
     """
     settings = [
         replace(config, strengths=(strength,), cost_weights=(weight,))

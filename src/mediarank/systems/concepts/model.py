@@ -16,11 +16,16 @@ from mediarank.systems.model import Answer, Arrays, Described, Needs, Parts, Ran
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 SHARE: Final = 0.25
-"""Up to this share of the concepts is scored concept by concept; for more, all SVMs at once are quicker."""
+"""Up to this share of the concepts is scored concept by concept; for more, scoring with all SVMs is faster."""
 
 
 class Model(RankingModel):
-    """pools : by feature type; plans : method -> concept -> what to do; chosen : settings chosen by cross-validation"""
+    """A fitted `concepts` system.
+
+    pools : by feature type
+    plans : method -> concept -> its plan
+    chosen : settings chosen by cross-validation
+    """
 
     def __init__(
         self,
@@ -55,7 +60,7 @@ class Model(RankingModel):
     def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
         """Scores for one concept; opens and evaluates the SVMs of this concept only.
 
-        Where the method prunes, each SVM is evaluated on the items that are still in; elsewhere the SVMs that the
+        Where the method prunes, each SVM is evaluated on the remaining items only; otherwise the SVMs that the
         plan uses are evaluated together.
         """
         plan = self._plan(self.plans[self.method(method)], name)
@@ -140,7 +145,7 @@ def rank_scored(model: Model, scores: Mapping[str, FeatureMatrix]) -> dict[str, 
     """Method -> items × concepts, from scores of all SVMs.
 
     The values put items in the order of `Model.rank`: each is the number of distinct scores below the item's. Scores
-    of a cascade lie so close together that single precision, which is what is stored, would make ties.
+    of a cascade lie so close together that single precision, in which they are stored, would make ties.
     """
     ids = next(iter(scores.values())).ids
     values = {method: np.empty((len(ids), len(model.names)), np.float32) for method in model.methods}

@@ -32,7 +32,7 @@ def section(
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
 ) -> Section:
-    """Methods and rankings, then what a ranking is worth by how much work it took (figures 6 to 9 of the paper)."""
+    """Methods and rankings, then average precision by the work it took (figures 6 to 9 of the paper)."""
     by_concept = rankings(scores)
     shown = ranking_section(
         "Concepts",
@@ -67,7 +67,7 @@ def _work(table: pd.DataFrame, depth: int, best: str) -> Figure:
     svg = line_figure(lines, "SVMs evaluated per item", f"mAP@{depth}" if depth else "mAP", log_x=True, highlight=best)
     where = f" of the first {depth}" if depth else ""
     alt = f"Mean average precision{where} against the number of SVMs evaluated per item, one line per method."
-    return Figure(f"What work buys{where and ','}{where}", svg, alt, "Figure 6 of the paper, by counted work.")
+    return Figure(f"Precision by work{where and ','}{where}", svg, alt, "Figure 6 of the paper, by counted work.")
 
 
 def _single(table: pd.DataFrame) -> Figure:

@@ -30,12 +30,12 @@ class Config:
     """How events are learned.
 
     classifiers : which base classifiers to train; the paper's four by default, and `network`
-    motion, scene, sound, network : the feature types that they look at; a type that keeps its frames is judged frame
-        by frame; for `network`, one without negative values, such as the probabilities of its classes
+    motion, scene, sound, network : the feature types that they use; a type that keeps its frames is judged frame by
+        frame; for `network`, one without negative values, such as the probabilities of its classes
     base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
         list means all types that have base models
     methods : fusions to fit, of `learners/fusion/fusion_methods.py`
-    serve : the method that answers, a fusion or one of the classifiers; by default the one that validated best
+    serve : the method that answers, a fusion or one of the classifiers; by default the one that is best on validation
     svm : how base classifiers are trained
     refit : out-of-fold fusions get classifiers that are trained on `rank` as well
     repeats, ratios : of the paper's experiment, for the report; 0 repeats leave it out
@@ -60,25 +60,25 @@ class Config:
         unknown = [method for method in self.methods if method not in FUSIONS]
         if unknown or not self.methods:
             raise ConfigError(
-                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(FUSIONS)}."
+                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(FUSIONS)}."
             )
         if not self.classifiers:
-            raise ConfigError(f"systems.events.classifiers: none; choose of {', '.join(KERNELS)}.")
+            raise ConfigError(f"systems.events.classifiers: none; choose from {', '.join(KERNELS)}.")
         if not self.ratios or min(self.ratios) <= 0:
             raise ConfigError("systems.events.ratios must hold at least one number, all above 0.")
         if self.serve is not None and self.serve not in (*self.methods, *self.classifiers):
             raise ConfigError(
-                f"systems.events.serve: {self.serve!r} is not among the methods; choose of "
+                f"systems.events.serve: {self.serve!r} is not among the methods; choose from "
                 f"{', '.join((*self.methods, *self.classifiers))}."
             )
 
     @property
     def looks_at(self) -> dict[str, str]:
-        """classifier -> the feature type that it looks at directly; `objects` looks through concept models"""
+        """classifier -> the feature type that it uses directly; `objects` uses concept models"""
         types = {"motion": self.motion, "scene": self.scene, "sound": self.sound, "network": self.network}
         return {name: types[name] for name in self.classifiers if name in types}
 
     @property
     def features(self) -> tuple[str, ...]:
-        """The feature types that are looked at directly."""
+        """The feature types that are used directly."""
         return tuple(dict.fromkeys(self.looks_at.values()))

@@ -36,7 +36,7 @@ Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Clips:
-    """Clips by role, what the classifiers look at, which clips show which event, and the group of each clip."""
+    """Clips by role, the features of the classifiers, which clips show which event, and the group of each clip."""
 
     base: tuple[str, ...]
     rank: tuple[str, ...]
@@ -71,7 +71,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
 
 
 def prepare(inputs: Inputs, config: Config) -> Clips:
-    """The clips to learn from and what classifiers look at; what is missing is left out with a warning."""
+    """The clips to learn from and the features of the classifiers; missing ones are left out with a warning."""
     clips = sorted(set(inputs.labels["events"]["clip"]))
     roles = {
         role: tuple(sorted(set(clips).intersection(inputs.roles.items(role))))
@@ -204,7 +204,7 @@ def _learnable(event: str, members: frozenset[str], base: Sequence[str]) -> bool
 
 
 def _figures(scores: Mapping[str, EventScores], clips: Clips, config: Config) -> dict[str, Any]:
-    """The paper's figures 2, 4 and 5 on this collection, as columns; events without a test clip have none."""
+    """The paper's figures 2, 4 and 5 on this collection, as columns; events without a test clip are left out."""
     measurable = {event: found for event, found in scores.items() if found.test_y.any()}
     if not config.repeats or not measurable:
         return {}

@@ -28,7 +28,7 @@ class Model(RankingModel):
     classifiers : set -> name -> classifier; the frozen ones are trained on `base`, the refitted ones on `rank` as well
     uses : fusion -> the set that it fuses
     weights : fusion -> (events, classifiers + 1), the bias last
-    looks_at : classifier -> the feature type that it looks at
+    looks_at : classifier -> the feature type that it uses
     base_models : feature types whose concept models look for objects
     pools : feature type -> its concept models; opened when a method looks for objects
     """
@@ -71,12 +71,12 @@ class Model(RankingModel):
         return self.fused(matrices, items, names, method)
 
     def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
-        """Scores for one event by its own SVMs; counted are clips × base classifiers."""
+        """Scores for one event by its SVMs; evaluations count clips × base classifiers."""
         scores = self.rank(described, items, [name], method)[:, 0]
         return Answer(scores, len(items) * len(self.used(self.method(method))), len(items) * len(self.alone))
 
     def used(self, method: str) -> tuple[str, ...]:
-        """The base classifiers that a method looks at."""
+        """The base classifiers that a method uses."""
         return self.alone if method in self.uses else (method,)
 
     def fused(
@@ -86,7 +86,7 @@ class Model(RankingModel):
         names: Sequence[str] | None = None,
         method: str | None = None,
     ) -> Doubles:
-        """The same from what the classifiers look at, by classifier."""
+        """The same from the features of each classifier."""
         chosen = self.method(method)
         unknown = [name for name in names or () if name not in self.names]
         if unknown:
@@ -120,7 +120,7 @@ class Model(RankingModel):
             "served": self.served,
             "events": list(self.names),
             "uses": dict(self.uses),
-            "order": list(self.alone),  # of the columns of weights
+            "order": list(self.alone),  # the order of the columns of weights
             "looks_at": dict(self.looks_at),
             "base_models": list(self.base_models),
             "classifiers": {},

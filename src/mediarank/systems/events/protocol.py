@@ -1,7 +1,7 @@
-"""The experiment of paper 002, section 3, on any base scores: how fusions do as unseen labelled clips get fewer.
+"""The experiment of paper 002, section 3, on any base scores: fusions with fewer and fewer unseen labelled clips.
 
 In each of 100 repeats the base models' training clips are drawn with replacement, and n_T = r·n_S of the unseen clips
-without; every fusion learns from the same draws and ranks the same test clips. Repeats are learned side by side in
+without; every fusion learns from the same draws and ranks the same test clips. Repeats are learned together in
 blocks that fit the processor's cache, and blocks are shared among threads; events are shared among the workers of a
 cluster, if there is one. Then the figures: 2 (held-in and unseen scores), 4 (AP and best F1 by r) and 5 (by
 iteration).
@@ -33,7 +33,7 @@ Marks = npt.NDArray[np.bool_]
 
 METRICS: Final = ("ap", "f1")
 BLOCK: Final = 10
-"""Repeats learned side by side."""
+"""Repeats learned together."""
 FEWEST: Final = 2
 """Least number of positives in a drawn subset of unseen clips, if there are enough."""
 SURE: Final = 1.96

@@ -41,7 +41,7 @@ def section(
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
 ) -> Section:
-    """Methods and rankings, then how fusions do as labels get fewer (figures 4, 5 and 2 of the paper)."""
+    """Methods and rankings, then fusions with fewer and fewer labels (figures 4, 5 and 2 of the paper)."""
     by_event = rankings(scores)
     shown = ranking_section(
         "Events",
@@ -111,7 +111,7 @@ def _scores(table: pd.DataFrame, event: str) -> Figure:
     ]
     svg = line_figure(lines, "probability", "share of the clips")
     alt = f"How the {first} classifier's probabilities for {event} are distributed, on training and on test clips."
-    return Figure("Too good to be true", svg, alt, f"Figure 2 of the paper: {first} on {event}, before equalisation.")
+    return Figure("Scores of clips", svg, alt, f"Figure 2 of the paper: {first} on {event}, before equalisation.")
 
 
 def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:

@@ -1,9 +1,9 @@
-"""Which method of `events` is served: how well each ranks clips that neither classifiers nor fusions have seen.
+"""Choose the served method of `events`: how well each ranks clips that neither classifiers nor fusions have seen.
 
 The clips of `base` and `rank` are dealt into folds, groups kept together. Each fusion learns from the other folds and
 ranks the clips of the fold together with those of `valid`; clips of `base` are ranked by their out-of-fold scores. The
 figure of a method is its mean average precision over folds and events. The clips of `rank` alone would be too few to
-tell methods apart.
+distinguish methods.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mediarank.types import Doubles
 Marks = npt.NDArray[np.bool_]
 FOLDS: Final = 5
 REPEATS: Final = 2
-"""Times that the clips are dealt anew."""
+"""How often the clips are dealt into folds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Truth:
 def validate(
     sets: Mapping[str, Judged], uses: Mapping[str, str], alone: Sequence[str], frozen: str, truth: Truth, seed: int
 ) -> dict[str, float]:
-    """Method -> its figure: the fusions of `uses`, each over its set, then the frozen classifiers `alone`."""
+    """Method -> its mean average precision: the fusions of `uses`, each over its set, then the classifiers `alone`."""
     figures = {}
     for method, which in uses.items():
         figures[method] = _figure(lambda kept, e, m=method, j=sets[which]: _fused(m, j, truth, kept, e), truth, seed)  # type: ignore[misc]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -55,6 +54,10 @@ class Collection:
         classes = {item: self.classes[item] for item in items if item in self.classes}
         return Collection(tuple(items), classes, tuple(rows[order] for rows in self.rows))
 
+    def with_rows(self, more: Sequence[Floats]) -> Collection:
+        """The same items with more types for φ to compare."""
+        return Collection(self.items, self.classes, (*self.rows, *more))
+
     def query(self, item: str) -> list[Floats]:
         """The item's vectors, one per feature type."""
         return [rows[self.position[item]] for rows in self.rows]
@@ -80,13 +83,22 @@ class Collection:
         phi = np.stack([self.scaled_phi(query, scaler) for query in queries])
         return Validation.of_classes(self.classes, queries, phi)
 
-    def scores(self, queries: Sequence[str], scaler: PhiScaler, rankers: Mapping[str, Any]) -> dict[str, FeatureMatrix]:
-        """method -> queries × items; the query's own column is there, and evaluation leaves it out."""
-        values = {method: np.empty((len(queries), len(self.items)), np.float32) for method in rankers}
+    def scores(
+        self,
+        queries: Sequence[str],
+        scaler: PhiScaler,
+        methods: Sequence[str],
+        predict: Callable[[str, Floats], Floats],
+    ) -> dict[str, FeatureMatrix]:
+        """method -> queries × items; the query's own column is there, and evaluation leaves it out.
+
+        predict : a method's scores of scaled φ
+        """
+        values = {method: np.empty((len(queries), len(self.items)), np.float32) for method in methods}
         for k, query in enumerate(queries):
             phi = self.scaled_phi(query, scaler)
-            for method, ranker in rankers.items():
-                values[method][k] = ranker.predict(phi)
+            for method in methods:
+                values[method][k] = predict(method, phi)
         ids = np.array(queries, dtype=str)
         return {method: FeatureMatrix(ids, self.items, matrix) for method, matrix in values.items()}
 

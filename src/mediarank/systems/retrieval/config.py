@@ -9,6 +9,7 @@ from pydantic import Field
 
 from mediarank.learners.pairwise.phi_rankers import RANKERS
 from mediarank.systems.model import Needs
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
 from mediarank.types import ConfigError
 
 Count = Annotated[int, Field(gt=0)]
@@ -19,8 +20,13 @@ class Config:
     """How similarity is learned.
 
     features : the feature types that φ compares; each gives four similarities
-    methods : rankers to fit, see `learners/pairwise/phi_rankers.py`; `uni_con` is always among them
+    methods : rankers to fit, see `learners/pairwise/phi_rankers.py` and `learned_methods.py`; `uni_con` is always
+        among them, and so is `unlabelled` where that is set
+    class_scores : feature types from which class probabilities are learned, for the methods that compare them; by
+        default those of `unlabelled`, or else all
+    unlabelled : feature types that count, all alike, where there are no classes to learn from; by default all
     serve : the method that answers; by default the one that validated best
+    class_items : items that class probabilities are learned from, at most; their cost grows with its cube
     scaling_pairs : training pairs that scale φ
     instances : triplets to learn from
     negatives : irrelevant items drawn per relevant one
@@ -31,6 +37,9 @@ class Config:
     features: tuple[str, ...] = ("lab_thirds", "gist", "hog", "lbp")
     methods: tuple[str, ...] = ("best_fea", "uni_con", "ranksvm", "opr", "opar1", "opar2", "ogdr", "arow", "scw")
     serve: str | None = None
+    class_scores: tuple[str, ...] = ()
+    unlabelled: tuple[str, ...] = ()
+    class_items: Count = 4000
     scaling_pairs: Count = 20_000
     instances: Count = 50_000
     negatives: Count = 3
@@ -40,13 +49,26 @@ class Config:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if method not in RANKERS]
+        known = (*RANKERS, *LEARNED_METHODS)
+        unknown = [method for method in self.methods if method not in known]
         if unknown or not self.methods:
             raise ConfigError(
-                f"systems.retrieval.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(RANKERS)}."
+                f"systems.retrieval.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(known)}."
             )
         if not self.features:
             raise ConfigError("systems.retrieval.features: name at least one feature type.")
+        for setting in ("class_scores", "unlabelled"):
+            absent = [name for name in getattr(self, setting) if name not in self.features]
+            if absent:
+                raise ConfigError(
+                    f"systems.retrieval.{setting} names {', '.join(absent)}; add it to systems.retrieval.features, or "
+                    "take it out."
+                )
+
+    @property
+    def scored_types(self) -> tuple[str, ...]:
+        """The feature types from which class probabilities are learned."""
+        return self.class_scores or self.unlabelled or self.features
 
     def reads(self) -> Needs:
         """The feature types that the stage reads."""

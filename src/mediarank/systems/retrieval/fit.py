@@ -1,29 +1,36 @@
 """`retrieval`: what looks like this one? (paper 003)
 
 φ(q, p) holds one similarity per feature type and measure; a ranker over it is learned from triplets. A collection
-without classes gets the uniform combination, which needs none. Around it: `collection` (the collection as φ sees it),
-`model` (what was fitted), `live` (search that learns from clicks) and `report` (how well it does).
+without classes gets a uniform combination, which needs none. Around it: `collection` (the collection as φ sees it),
+`class_scores` and `learned_methods` (learned similarities inside φ), `model` (what was fitted), `live` (search that
+learns from clicks) and `report` (how well it does).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
-from mediarank.learners.pairwise.phi_rankers import Chosen, fit_best, fixed_uniform
-from mediarank.learners.pairwise.triplets import draw_pairs
+from mediarank.learners.pairwise.phi_rankers import CURVED, Chosen, FixedWeights, Validation, fit_best, fixed_uniform
+from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
+from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
+from mediarank.systems.retrieval.class_scores import ClassScores, fit_class_scores, learned_rows
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS, candidates, padded
 from mediarank.systems.retrieval.model import Model
 from mediarank.types import ConfigError, NotApplicable
 
 UNIFORM: Final = "uni_con"
-"""The method that needs no labels; it is always fitted, and answers where nothing can be learned."""
+"""All similarities count alike. It needs no labels and is always fitted."""
+SOME: Final = "unlabelled"
+"""The similarities of the types under `unlabelled` count alike; fitted where that is set."""
 
 
 def fit(inputs: Inputs, config: Config) -> Fitted:
@@ -35,19 +42,29 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     base, rank, valid, test = (_with_role(inputs, collection.items, role) for role in ("base", "rank", "valid", "test"))
     if len(base) < 2:
         raise NotApplicable(f"retrieval scales φ on items of role base; it needs 2, there are {len(base)}.")
-    scaler = fit_scaler(
-        collection.restricted_to(base).rows, config.scaling_pairs, np.random.default_rng([config.seed, 0])
-    )
+    to_scale = base
     base, rank, valid, test = (
         [item for item in items if item in collection.classes] for items in (base, rank, valid, test)
     )
     learning, choosing = (sorted({*base, *rank}), valid) if valid else (base, rank)
     test, choosing = (inputs.labels.queries_among(items) for items in (test, choosing))
-    labelled = collection.restricted_to(collection.labelled)
-    if not _enough(labelled, learning, choosing):
+    enough = _enough(collection, learning, choosing)
+    class_scores: ClassScores | None = None
+    asked = _sample(choosing, config.validation_queries, np.random.default_rng([config.seed, 2]))
+    known = sorted({*base, *rank, *valid})
+    if enough and set(config.methods) & set(LEARNED_METHODS):
+        few = _sample(learning, config.class_items, np.random.default_rng([config.seed, 4]))
+        class_scores, probabilities = fit_class_scores(
+            collection, config.features, config.scored_types, few, known, asked
+        )
+        collection = collection.with_rows(learned_rows(probabilities))
+    scaler = fit_scaler(
+        collection.restricted_to(to_scale).rows, config.scaling_pairs, np.random.default_rng([config.seed, 0])
+    )
+    if not enough:
         return _without_labels(collection, scaler, config)
-    pool = collection.restricted_to(sorted({*base, *rank, *valid}))
-    fitted = fit_methods(collection.restricted_to(learning), pool, choosing, scaler, config)
+    labelled, pool = collection.restricted_to(collection.labelled), collection.restricted_to(known)
+    fitted = fit_methods(collection.restricted_to(learning), pool, asked, scaler, config)
     validation = {method: found.validation_map for method, found in fitted.items()}
     learnable = max(fitted.values(), key=lambda found: found.validation_map).better_than_chance
     model = Model.of_collection(
@@ -56,40 +73,80 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         scaler,
         {method: found.ranker for method, found in fitted.items()},
         validation,
-        choose_served(validation, config.serve) if learnable or config.serve else UNIFORM,
+        choose_served(validation, config.serve) if learnable or config.serve else without_labels(config),
         {method: dict(found.parameters) for method, found in fitted.items()},
         None
         if learnable
         else "No method ranks the validation queries better than chance, so the uniform combination"
         " is served: the classes say nothing about how the items look.",
+        class_scores,
     )
-    asked = _sample(test, config.test_queries, np.random.default_rng([config.seed, 3]))
-    return Fitted(model, labelled.scores(asked, scaler, model.rankers) if asked else {})
+    tested = _sample(test, config.test_queries, np.random.default_rng([config.seed, 3]))
+    return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
 
 
 def fit_methods(
-    learning: Collection, pool: Collection, choosing: Sequence[str], scaler: PhiScaler, config: Config
+    learning: Collection, pool: Collection, asked: Sequence[str], scaler: PhiScaler, config: Config
 ) -> dict[str, Chosen]:
-    """Every configured method, learned from triplets of `learning` and chosen by queries among the items of `pool`."""
+    """Every configured method, learned from triplets of `learning` and chosen by queries among the items of `pool`.
+
+    The rankers of paper 003 see the feature types alone; those of `LEARNED_METHODS` also the learned dimensions, which
+    the collections' rows hold behind them.
+    """
     classes = [learning.classes[item] for item in learning.items]
     drawn = draw_pairs(classes, config.instances, np.random.default_rng([config.seed, 1]), config.negatives)
     triplets = learning.triplets(drawn, scaler)
-    asked = _sample(choosing, config.validation_queries, np.random.default_rng([config.seed, 2]))
     validation = pool.validation(asked, scaler)
-    methods = dict.fromkeys((*config.methods, UNIFORM))
-    return {method: fit_best(method, triplets, validation) for method in methods}
+    d, plain = validation.phi.shape[2], len(SIMILARITIES) * len(config.features)
+    narrow, judged = _narrowed(triplets, validation, plain)
+    fitted: dict[str, Chosen] = {}
+    for method in dict.fromkeys((*config.methods, UNIFORM, *([SOME] if config.unlabelled else []))):
+        if method not in LEARNED_METHODS:
+            own = [_some(config, plain)] if method == SOME else None
+            found = fit_best(method, narrow, judged, own)
+            fitted[method] = found if method in CURVED else replace(found, ranker=padded(found.ranker, d))
+    linear = {method: found for method, found in fitted.items() if method not in CURVED}
+    for method in config.methods:
+        if method in LEARNED_METHODS:
+            fitted[method] = fit_best(method, triplets, validation, candidates(method, plain, validation, linear))
+    return {method: fitted[method] for method in dict.fromkeys((*config.methods, *fitted))}
+
+
+def without_labels(config: Config) -> str:
+    """The method that answers where nothing can be learned."""
+    return SOME if config.unlabelled else UNIFORM
+
+
+def _some(config: Config, plain: int) -> FixedWeights:
+    """The similarities of the types under `unlabelled`, all alike."""
+    width = len(SIMILARITIES)
+    starts = [width * config.features.index(name) for name in config.unlabelled]
+    return fixed_uniform(plain, [start + k for start in starts for k in range(width)])
+
+
+def _narrowed(triplets: Triplets, validation: Validation, plain: int) -> tuple[Triplets, Validation]:
+    """The same without the learned dimensions."""
+    if triplets.phi.shape[1] == plain:
+        return triplets, validation
+    return (
+        replace(triplets, phi=np.ascontiguousarray(triplets.phi[:, :plain])),
+        replace(validation, phi=np.ascontiguousarray(validation.phi[..., :plain])),
+    )
 
 
 def _without_labels(collection: Collection, scaler: PhiScaler, config: Config) -> Fitted:
-    """The uniform combination alone; nothing is measured, since nothing says what is relevant."""
-    if config.serve not in (None, UNIFORM):
+    """Uniform combinations alone; nothing is measured, since nothing says what is relevant."""
+    served = without_labels(config)
+    if config.serve not in (None, UNIFORM, served):
         raise ConfigError(
             f"systems.retrieval.serve names {config.serve!r}, but the collection has too few classes to learn from; "
-            f"take the line out, or name {UNIFORM}."
+            f"take the line out, or name {served}."
         )
-    ranker = fixed_uniform(len(scaler.mean))
-    why = "Too few items have a class to learn from, so all similarities count alike."
-    model = Model.of_collection(collection, config.features, scaler, {UNIFORM: ranker}, {}, UNIFORM, {}, why)
+    rankers = {UNIFORM: fixed_uniform(len(scaler.mean))}
+    rankers |= {SOME: _some(config, len(scaler.mean))} if config.unlabelled else {}
+    alike = f"the similarities of {', '.join(config.unlabelled)}" if config.unlabelled else "all similarities"
+    why = f"Too few items have a class to learn from, so {alike} count alike."
+    model = Model.of_collection(collection, config.features, scaler, rankers, {}, config.serve or served, {}, why)
     return Fitted(model, {})
 
 

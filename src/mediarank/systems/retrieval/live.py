@@ -76,7 +76,7 @@ class LiveRanker:
         self._base: Ranker = self.model.rankers[self.method]
         own = getattr(self._base, "ranking_weights", None)
         self.linear = own is not None
-        d = len(SIMILARITIES) * len(self.model.features)
+        d = len(SIMILARITIES) * len(self.model.phi_types)
         self.start: Floats = own if own is not None else np.append(np.zeros(d, np.float32), np.float32(1))
         self._ranker = AROW(r=self.caution)
         self.forget()
@@ -112,10 +112,10 @@ class LiveRanker:
         shortlist: Shortlist | None = None,
     ) -> list[Hit]:
         """The best items, best first; with a shortlist, the best among its candidates."""
-        among = None if shortlist is None else np.sort(shortlist.candidates(vectors, CANDIDATES * (count + 1)))
+        among = None if shortlist is None else self._candidates(vectors, shortlist, CANDIDATES * (count + 1))
         if self.linear:
             v, offset = self.model.scaler.unscaled(self.ranking_weights)
-            places, scores = nearest(vectors, self.model.rows, v, count + 1, among)
+            places, scores = nearest(self.model.phi_vectors(vectors), self.model.phi_rows, v, count + 1, among)
             scores = scores + offset
         else:
             everything = self.scores(vectors) if among is None else self._inputs(vectors, among) @ self.ranking_weights
@@ -129,7 +129,8 @@ class LiveRanker:
         """The score of every item, in the order of `ids`."""
         if not self.linear:
             return np.asarray(self._inputs(vectors, None) @ self.ranking_weights, dtype=np.float32)
-        return weighted_phi(vectors, self.model.rows, *self.model.scaler.unscaled(self.ranking_weights))
+        v, offset = self.model.scaler.unscaled(self.ranking_weights)
+        return weighted_phi(self.model.phi_vectors(vectors), self.model.phi_rows, v, offset)
 
     def recall(self, shortlist: Shortlist, count: int = 20, queries: int = 20, seed: int = 0) -> float:
         """The share of the first items that a search by shortlist finds, over items drawn as queries."""
@@ -149,7 +150,7 @@ class LiveRanker:
         """
         values = self._inputs(vectors, self._places([item]))[0].astype(np.float64)
         weights = self.ranking_weights.astype(np.float64)
-        names = [(feature, similarity) for feature in self.features for similarity in SIMILARITIES]
+        names = [(feature, similarity) for feature in self.model.phi_types for similarity in SIMILARITIES]
         names += [] if self.linear else [(str(self.method), "score")]
         table = pd.DataFrame(names, columns=["feature", "similarity"])
         table = table.assign(value=values, weight=weights, contribution=values * weights)
@@ -190,15 +191,24 @@ class LiveRanker:
         """Of where learning starts: feedback learned from another start has to be learned again."""
         start = hashlib.sha256(repr((self.features, self.method, self.variance, self.caution)).encode())
         own = ranker_arrays(str(self.method), self._base)
+        own |= self.model.class_scores.arrays() if self.model.class_scores else {}
         for array in (self.model.scaler.mean, self.model.scaler.deviation, *(own[name] for name in sorted(own))):
             start.update(np.ascontiguousarray(array).tobytes())
         return start.hexdigest()
 
     def _inputs(self, vectors: Sequence[Floats], places: np.ndarray[Any, Any] | None) -> Floats:
         """What the weights are multiplied with, one row per place: scaled φ, and the score of a non-linear method."""
-        rows = [matrix if places is None else matrix[places] for matrix in self.model.rows]
-        phi = self.model.scaler.apply(phi_over_types(vectors, rows))
-        return phi if self.linear else np.column_stack([phi, self._base.predict(phi)])
+        rows = [matrix if places is None else matrix[places] for matrix in self.model.phi_rows]
+        phi = self.model.scaler.apply(phi_over_types(self.model.phi_vectors(vectors), rows))
+        return phi if self.linear else np.column_stack([phi, self.model.predict(str(self.method), phi)])
+
+    def _candidates(self, vectors: Sequence[Floats], shortlist: Shortlist, count: int) -> np.ndarray[Any, Any]:
+        """Places of the shortlist's candidates, and of as many items whose class probabilities are most alike."""
+        found = shortlist.candidates(vectors, count)
+        if self.model.class_scores is None:
+            return np.sort(found)
+        alike = self.model.learned[-1] @ self.model.phi_vectors(vectors)[-1]
+        return np.union1d(found, top(alike, min(count, len(alike))))
 
     def _places(self, items: Sequence[str]) -> np.ndarray[Any, Any]:
         return self.model.places(items)

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mediarank.learners.pairwise.phi_rankers import Ranker, ranker_arrays, restored
-from mediarank.similarity.phi import phi_over_types
+from mediarank.learners.pairwise.phi_rankers import CURVED, Ranker, ranker_arrays, restored
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.model import Arrays, Described, Needs, Orders, Parts, RankingModel
+from mediarank.systems.retrieval.class_scores import LEARNED_TYPES, ClassScores, learned_rows
 from mediarank.systems.retrieval.collection import Collection, phi_names
 from mediarank.types import DataError, Doubles, Floats, shared_items
 
@@ -27,6 +28,9 @@ class Model(RankingModel):
     rankers : method -> what scores scaled φ
     parameters : method -> the settings that were chosen
     warning : why nothing was learned, if so
+    class_scores : how class probabilities follow from vectors, where they were learned
+    learned : the items' own, one matrix for each of `LEARNED_TYPES`; what was learned from has those of a fit
+        without it
     """
 
     orders: ClassVar[Orders] = "names"
@@ -39,6 +43,8 @@ class Model(RankingModel):
     served: str
     parameters: Mapping[str, Mapping[str, Any]]
     warning: str | None = None
+    class_scores: ClassScores | None = None
+    learned: tuple[Floats, ...] = ()
 
     @classmethod
     def of_collection(
@@ -51,9 +57,23 @@ class Model(RankingModel):
         served: str,
         parameters: Mapping[str, Mapping[str, Any]],
         warning: str | None,
+        class_scores: ClassScores | None = None,
     ) -> Model:
-        names, rows = collection.items, collection.rows
-        return cls(tuple(features), names, rows, scaler, rankers, validation, served, parameters, warning)
+        """collection : its rows are those of the features, then the learned ones"""
+        rows, learned = collection.rows[: len(features)], collection.rows[len(features) :]
+        return cls(
+            tuple(features),
+            collection.items,
+            rows,
+            scaler,
+            rankers,
+            validation,
+            served,
+            parameters,
+            warning,
+            class_scores,
+            learned,
+        )
 
     @property
     def methods(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -70,20 +90,43 @@ class Model(RankingModel):
             return None
         return phi_names(self.features)[int(self.parameters["best_fea"]["name"])]
 
+    @property
+    def phi_types(self) -> tuple[str, ...]:
+        """What φ compares: the feature types, then the learned ones."""
+        return (*self.features, *(LEARNED_TYPES if self.class_scores else ()))
+
+    @property
+    def phi_rows(self) -> tuple[Floats, ...]:
+        """The items' rows for φ, in the order of `phi_types`."""
+        return (*self.rows, *self.learned)
+
+    def phi_vectors(self, vectors: Sequence[Floats]) -> list[Floats]:
+        """A query's vectors for φ: one per feature type, and what its class probabilities are by them."""
+        if self.class_scores is None:
+            return list(vectors)
+        known = dict(zip(self.features, vectors, strict=True))
+        found = self.class_scores.probabilities([known[name][None] for name in self.class_scores.features])
+        return [*vectors, *(matrix[0] for matrix in learned_rows(found))]
+
+    def predict(self, method: str, phi: Floats) -> Floats:
+        """Scores (n,) of scaled φ (n, d); methods that are not linear look at the feature types alone."""
+        plain = len(SIMILARITIES) * len(self.features)
+        return self.rankers[method].predict(np.ascontiguousarray(phi[:, :plain]) if method in CURVED else phi)
+
     def rank(
         self, described: Described, items: Sequence[str], names: Sequence[str] | None = None, method: str | None = None
     ) -> Doubles:
         """Scores (items, names), higher is more alike."""
-        ranker = self.rankers[self.method(method)]
-        rows = self.rows
+        asked = self.method(method)
+        rows = self.phi_rows
         if names is not None:
             places = self.places(names)
             rows = tuple(matrix[places] for matrix in rows)
         queries = [described[name].rows(items) for name in self.features]
         scores = np.empty((len(items), len(self.names) if names is None else len(names)))
         for k in range(len(items)):
-            phi = phi_over_types([vectors[k] for vectors in queries], rows)
-            scores[k] = ranker.predict(self.scaler.apply(phi))
+            phi = phi_over_types(self.phi_vectors([vectors[k] for vectors in queries]), rows)
+            scores[k] = self.predict(asked, self.scaler.apply(phi))
         return scores
 
     def places(self, names: Sequence[str]) -> np.ndarray[Any, Any]:
@@ -106,13 +149,20 @@ class Model(RankingModel):
             arrays |= ranker_arrays(method, ranker)
         facts: dict[str, Any] = {
             "features": list(self.features),
-            "phi": phi_names(self.features),
+            "phi": phi_names(self.phi_types),
             "methods": list(self.methods),
             "validation": dict(self.validation),
             "served": self.served,
             "parameters": {method: dict(found) for method, found in self.parameters.items()},
         }
         facts |= {"best_fea": self.best_feature} if self.best_feature else {}
+        if self.class_scores is not None:
+            arrays |= {
+                **self.class_scores.arrays(),
+                "class_items": np.array(self.names),
+                "class_rows": self.learned[0],
+            }
+            facts["class_scores"] = self.class_scores.facts()
         return arrays, facts | ({"warning": self.warning} if self.warning else {})
 
     @classmethod
@@ -126,6 +176,12 @@ class Model(RankingModel):
             np.asarray(matrix.values) if tuple(matrix.ids.tolist()) == names else matrix.rows(names)
             for matrix in matrices.values()
         )
+        class_scores = None
+        learned: tuple[Floats, ...] = ()
+        if facts.get("class_scores"):
+            class_scores = ClassScores.restored(arrays, facts["class_scores"])
+            described = dict(zip(features, rows, strict=True))
+            learned = learned_rows(_class_rows(class_scores, arrays, names, described))
         return cls(
             features,
             names,
@@ -136,9 +192,28 @@ class Model(RankingModel):
             facts["served"],
             facts["parameters"],
             facts.get("warning"),
+            class_scores,
+            learned,
         )
 
     @classmethod
     def needs_of(cls, facts: Mapping[str, Any]) -> Needs:
         features = tuple(facts["features"])
         return Needs(features, collection=features)
+
+
+def _class_rows(
+    scores: ClassScores, arrays: Mapping[str, Any], names: Sequence[str], rows: Mapping[str, Floats]
+) -> Floats:
+    """Class probabilities of every item; those of an item that came after the fit follow from its vectors."""
+    kept, items = arrays["class_rows"], arrays["class_items"].tolist()
+    if tuple(items) == tuple(names):
+        return np.asarray(kept)
+    place = {item: k for k, item in enumerate(items)}
+    found = np.empty((len(names), kept.shape[1]), np.float32)
+    old = [k for k, name in enumerate(names) if name in place]
+    new = [k for k, name in enumerate(names) if name not in place]
+    found[old] = kept[[place[names[k]] for k in old]]
+    if new:
+        found[new] = scores.probabilities([rows[name][new] for name in scores.features])
+    return found

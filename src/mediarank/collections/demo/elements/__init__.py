@@ -1,1 +1,1 @@
-"""What scenes are put together from: land, trees, town, vehicles, furniture."""
+"""The parts of scenes: land, trees, town, vehicles, furniture."""

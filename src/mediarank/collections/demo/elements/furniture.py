@@ -1,4 +1,4 @@
-"""Furniture, drawn with a Pen; `FURNITURE` names the pieces by the word for what is seen."""
+"""Furniture, drawn with a Pen; `FURNITURE` lists the pieces by their keyword."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def water(canvas: Canvas, top: int, bottom: int, colour: Colour, *, rough: float
     deep = canvas.lit(colour)
     far = canvas.lit(mix(colour, light.horizon, 0.5), 0.6)
     sheet = far + (deep - far) * nearness
-    # What is mirrored in a row stands as far above the edge; waves shift it up and down.
+    # The mirror image in a row lies as far above the edge as the row lies below it; waves shift it up and down.
     rows = np.arange(height, dtype=np.float32)[:, None] + 3.0 * rough * waves
     rows = np.clip(top - 1 - rows, 0, top - 1).astype(np.intp)
     reflected = canvas.planes[:, rows, np.arange(canvas.width)[None, :]]

@@ -1,1 +1,1 @@
-"""How to paint: textures, light, the canvas and its pen, and the camera that takes the picture."""
+"""Painting: textures, light, the canvas and its pen, and the camera that takes the picture."""

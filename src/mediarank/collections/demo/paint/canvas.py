@@ -27,10 +27,13 @@ SHIFT = 4  # sub-pixel bits of OpenCV's polygon corners
 
 
 class Finish(TypedDict, total=False):
-    """How a shape's colour is laid on; each may be left out.
+    """How a shape is painted; every key is optional.
 
-    depth : 0 near to 1 at the horizon; texture : how strongly the grain shows; rounded : shading of an upright
-    cylinder, 0 to 1; glow : the colour is light itself, neither shaded nor hazed; opacity : 0 to 1
+    depth : 0 near to 1 at the horizon
+    texture : how strongly the grain shows
+    rounded : shading of an upright cylinder, 0 to 1
+    glow : the colour is light itself, neither shaded nor hazed
+    opacity : 0 to 1
     """
 
     depth: float
@@ -57,7 +60,7 @@ class Canvas:
 
     @cached_property
     def streaks(self) -> Floats:
-        """Noise drawn out upright, for what stands and is round: bark, walls, cloth."""
+        """Noise stretched upright, for standing and round things: bark, walls, cloth."""
         return fractal(self.rng, self.height, self.width, cells=10, octaves=3, stretch=0.15)
 
     @cached_property
@@ -67,21 +70,21 @@ class Canvas:
 
     @property
     def unit(self) -> float:
-        """The shorter side: what sizes of things are shares of, whatever the picture's shape."""
+        """The shorter side, which sizes are given relative to."""
         return float(min(self.height, self.width))
 
     def say(self, *words: str) -> None:
-        """Note what has been painted; the first words are the ones a labeller would think of first."""
+        """Note what has been painted, the most obvious words first."""
         self.words += [w for w in words if w not in self.words]
 
     def lit(self, colour: Colour, depth: float = 0.0) -> Floats:
-        """A surface's colour as seen in this light from this far: (3, 1, 1)."""
+        """A surface's colour as seen in this light and at this depth: (3, 1, 1)."""
         red, green, blue = self.light.ambient
         seen = (colour[0] * red, colour[1] * green, colour[2] * blue)
         return rgb(mix(seen, self.light.haze, self.light.haze_strength * depth))
 
     def blend(self, left: int, top: int, mask: Floats, paint: Floats) -> None:
-        """Lay `paint` (3 × rows × columns, or what spreads to it) over the planes, `mask` saying how thick."""
+        """Blend `paint` (3 × rows × columns, or broadcast to it) over the planes; `mask` is its opacity."""
         region = self.planes[:, top : top + mask.shape[0], left : left + mask.shape[1]]
         change = paint - region
         change *= mask
@@ -92,7 +95,7 @@ class Canvas:
         self.polygons([np.asarray(points, np.float32)], colour, **finish)
 
     def polygons(self, shapes: Sequence[Floats], colour: Colour, **finish: Unpack[Finish]) -> None:
-        """Filled polygons of one colour, laid on at once."""
+        """Filled polygons of one colour, painted at once."""
         x, y, across, down = cv2.boundingRect(shapes[0] if len(shapes) == 1 else np.concatenate(shapes))
         box = self._box(x, y, x + across, y + down)
         if box is None:
@@ -188,7 +191,7 @@ class Canvas:
         self.blend(0, top, mask, paint)
 
     def warp(self, picture: Floats, corners: Points, *, depth: float = 0.0) -> None:
-        """A rectangular picture (rows × columns × 3, already lit) onto four corners: clockwise from the upper left."""
+        """Paint a picture (rows × columns × 3, already lit) onto four corners, clockwise from the upper left."""
         quad = np.asarray(corners, np.float32)
         box = self._box(*quad.min(axis=0), *quad.max(axis=0))
         if box is None:

@@ -1,6 +1,6 @@
-"""Light and weather: what the hour and the weather do to every colour in a scene.
+"""Light and weather: how the hour and the weather change every colour in a scene.
 
-`PALETTES` and `GREY` are the tables; `light_for` draws one Light from them, with some chance in it.
+`PALETTES` and `GREY` are the tables; `light_for` draws one Light from them, with some randomness.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Colour = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Light:
-    """What lights a scene: colours of the sky, a factor for every lit colour, and the air's haze.
+    """The light of a scene: colours of the sky, a factor for every lit colour, and the air's haze.
 
-    haze_strength : share of the haze's colour in a thing at the horizon (depth 1)
-    sun : where the sun or moon stands, as shares of width and height
+    haze_strength : share of the haze's colour at the horizon (depth 1)
+    sun : position of the sun or moon, as shares of width and height
     lamps : how strongly lamps and lit windows shine, 0 to 1
     """
 
@@ -106,7 +106,7 @@ GREY: Final[Mapping[str, tuple[float, float]]] = {
 
 
 def rgb(colour: Colour) -> Floats:
-    """The colour as an array that spreads over planes: (3, 1, 1)."""
+    """The colour as an array that broadcasts over planes: (3, 1, 1)."""
     return np.array(colour, np.float32).reshape(3, 1, 1)
 
 
@@ -120,14 +120,14 @@ def times(a: Colour, factor: float) -> Colour:
 
 
 def vary(rng: np.random.Generator, colour: Colour, amount: float = 0.06) -> Colour:
-    """The colour, a little lighter or darker and a little off in hue."""
+    """The colour, slightly lighter or darker and slightly changed in hue."""
     lighter, *off = (rng.standard_normal(4) * amount).tolist()
     red, green, blue = (min(1.0, max(0.0, c + lighter + 0.5 * d)) for c, d in zip(colour, off, strict=True))
     return (red, green, blue)
 
 
 def light_for(rng: np.random.Generator, hour: str, weather: str) -> Light:
-    """The hour's light under this weather, with the sun somewhere and the colours not quite the table's."""
+    """The hour's light under this weather, with a random sun and slightly varied colours."""
     base = PALETTES[hour]
     grey, fog = GREY[weather]
     level = float(np.mean(base.horizon)) * 0.92

@@ -40,7 +40,7 @@ class Pen:
 
     @cached_property
     def _frame(self) -> tuple[Floats, Floats]:
-        """Turns and scales the prop's coordinates; where its origin is."""
+        """The matrix that turns and scales the prop's coordinates, and its origin."""
         cos, sin = math.cos(self.angle) * self.scale, math.sin(self.angle) * self.scale
         flip = -1.0 if self.mirror else 1.0
         turn = np.array([(flip * cos, -flip * sin), (-sin, -cos)], np.float32)
@@ -70,7 +70,7 @@ class Pen:
         glow: bool = False,
     ) -> None:
         (x0, y0), (x1, y1) = self.at([start, end]).tolist()
-        # Thinner than a pixel would flicker out of the picture; a faint pixel is what a lens would show.
+        # Lines thinner than a pixel would flicker; a faint pixel is what a lens would show.
         wide = max(1.0, thickness * self.scale)
         faint = min(1.0, 0.35 + thickness * self.scale)
         self.canvas.line((x0, y0), (x1, y1), wide, colour, depth=self.depth, glow=glow, taper=taper, opacity=faint)
@@ -96,5 +96,5 @@ class Pen:
         self.canvas.halo(px, py, radius * self.scale, colour, strength)
 
     def shadow(self, across: float) -> None:
-        """What the prop throws on the ground."""
+        """The prop's shadow on the ground."""
         self.canvas.ellipse(self.x, self.y, across * self.scale, across * self.scale * 0.22, (0, 0, 0), opacity=0.35)

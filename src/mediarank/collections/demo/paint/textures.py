@@ -27,7 +27,7 @@ def fractal(
         grid = rng.standard_normal(
             (max(2, round(rows)), max(2, round(rows * width / height / stretch))), dtype=np.float32
         )
-        # Where cells are a few pixels wide, nobody can tell straight from curved interpolation.
+        # If cells are a few pixels wide, straight and curved interpolation look the same.
         method = cv2.INTER_CUBIC if rows * 8 < height else cv2.INTER_LINEAR
         grid *= np.float32(1.25 * 0.5**octave)
         total += cv2.resize(grid, (width, height), interpolation=method)
@@ -37,9 +37,10 @@ def fractal(
 def receding(
     tile: Floats, height: int, width: int, *, grain: float = 1.0, stretch: float = 1.0, centre: float = 0.5
 ) -> Floats:
-    """A tile of noise, mirrored on and on, on a level plane: row 0 is the horizon, where the texture fades away.
+    """A tile of noise, mirrored repeatedly, on a level plane: row 0 is the horizon, where the texture fades away.
 
-    grain : texture pixels for a picture pixel at the lower edge; stretch : how many times wider than long a cell is
+    grain : texture pixels per picture pixel at the lower edge
+    stretch : how many times wider than long a cell is
     centre : column of the vanishing point, as a share of the width
     """
     row = np.arange(1, height + 1, dtype=np.float32)[:, None]

@@ -1,4 +1,4 @@
-"""The props that concepts are about, and those that look like them: where each stands, how high it is, how it is drawn.
+"""The things that concepts name, and their look-alikes: where each stands, how high it is, how it is drawn.
 
 Every prop varies in colour, pose and make each time it is drawn. Heights are shares of the picture's shorter side.
 """

@@ -1,7 +1,7 @@
 """The props of one picture, waiting until their scene reaches the depth where they stand.
 
-A scene is painted back to front and calls `enter` for each zone it has (sky, span, water, wall, road, ground), so
-that what comes later may hide part of a prop. A scene asks `wants` before it decides whether to have, say, a lake.
+A scene is painted back to front and calls `enter` for each zone it has (sky, span, water, wall, road, ground), so that
+later parts may hide part of a prop. A scene calls `wants` before it decides whether to have, for example, a lake.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Prop:
 
 
 class Cast:
-    """Who is still to be drawn."""
+    """The props that are still to be drawn."""
 
     def __init__(self, props: Sequence[Prop] = ()) -> None:
         self.waiting = list(props)
@@ -51,7 +51,7 @@ class Cast:
             foot = (y[0] + (y[1] - y[0]) * nearness) * canvas.height
             scale = prop.tall * canvas.unit * (grow[0] + (grow[1] - grow[0]) * nearness)
             scale *= float(np.exp(rng.uniform(-0.45, 0.45)))
-            # The upper end stays in the picture: what flies is put lower, what stands is made smaller.
+            # The upper end stays in the picture: flying things are moved down, standing things are made smaller.
             if zone == "sky":
                 scale = min(scale, 0.5 * canvas.height)
                 foot = max(foot, scale)

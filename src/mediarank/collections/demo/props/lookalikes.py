@@ -1,4 +1,4 @@
-"""Props that are easily taken for another: a kite for a balloon, a chimney for a lighthouse, a haystack for a tent."""
+"""Props that resemble another: a kite a balloon, a chimney a lighthouse, a haystack a tent."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def bush(pen: Pen) -> None:
 
 
 def pipeline(pen: Pen) -> None:
-    """A pipe on trestles across the picture; taken for a bridge or a train."""
+    """A pipe on trestles across the picture; it resembles a bridge or a train."""
     steel = vary(pen.rng, (0.56, 0.56, 0.54))
     wide = pen.canvas.width / max(pen.scale, 1.0)
     for x in np.arange(-wide, wide, 0.8):

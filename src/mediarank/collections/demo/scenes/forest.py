@@ -36,7 +36,7 @@ def forest(canvas: Canvas, cast: Cast) -> None:
     zone = ((0.15, 0.85), (floor / height + 0.12, 0.95))
     for nearness in np.sort(rng.random(int(rng.uniform(15, 34) * dense))):
         if nearness > 0.75:
-            cast.enter(canvas, "ground", *zone, depth=(0.2, 0.0))  # the last trees stand before it
+            cast.enter(canvas, "ground", *zone, depth=(0.2, 0.0))  # the last trees stand in front of it
         x = rng.uniform(-0.05, 1.05) * width
         y = floor + (height - floor) * nearness**1.5
         if pines and nearness < 0.8:

@@ -26,7 +26,7 @@ class Back:
 
 
 def interior(canvas: Canvas, cast: Cast) -> None:
-    """A living room, an office, a kitchen or a corridor: what differs is the box and what stands in it."""
+    """A living room, an office, a kitchen or a corridor, with different walls and furniture."""
     rng, height, width = canvas.rng, canvas.height, canvas.width
     outside = canvas.light
     warm: Colour = (1.0, 0.88, 0.70)

@@ -1,0 +1,60 @@
+"""Methods that compare class probabilities, beside the similarities that nobody taught (see `class_scores.py`).
+
+All are linear in φ with its learned dimensions, so search, explanation and feedback treat them like any other:
+`posteriors` ranks by one learned similarity, cosine or Bhattacharyya's coefficient; `learned_similarity` is OPAR-II
+over all of φ; `blend` is a convex combination of a fitted linear method on plain φ and a learned similarity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from mediarank.learners.online.first_order import OPAR2
+from mediarank.learners.pairwise.phi_rankers import Chosen, FixedWeights, Ranker, Validation
+from mediarank.similarity.phi import SIMILARITIES
+from mediarank.types import Floats
+
+LEARNED_METHODS: Final = ("posteriors", "learned_similarity", "blend")
+COSINES: Final = {"cosine": 0, "bhattacharyya": len(SIMILARITIES)}
+"""Learned similarities by their place behind plain φ; the second is the cosine of the square roots."""
+SHARES: Final = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9)
+COSTS: Final = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
+
+
+def candidates(method: str, plain: int, validation: Validation, fitted: Mapping[str, Chosen]) -> list[Ranker]:
+    """The rankers that a method of `LEARNED_METHODS` chooses from.
+
+    plain : dimensions of φ without the learned ones; validation : φ with them
+    fitted : linear methods on plain φ, padded with zeros; those that blend with class probabilities
+    """
+    d = validation.phi.shape[2]
+    if method == "learned_similarity":
+        return [OPAR2(C=cost) for cost in COSTS]
+    single = {name: np.eye(d, dtype=np.float32)[plain + place] for name, place in COSINES.items()}
+    if method == "posteriors":
+        return [FixedWeights(name, axis) for name, axis in single.items()]
+    own = {name: _unit(chosen.ranker.ranking_weights, validation) for name, chosen in fitted.items()}
+    learned = {name: _unit(axis, validation) for name, axis in single.items()}
+    return [
+        FixedWeights(f"{share:.0%} {name}, {1 - share:.0%} {method}", (1 - share) * weights + share * axis)
+        for method, weights in own.items()
+        for name, axis in learned.items()
+        for share in SHARES
+    ]
+
+
+def padded(ranker: Any, dimensions: int) -> FixedWeights:
+    """A linear ranker on plain φ as one on φ with learned dimensions, which it does not look at."""
+    weights = np.zeros(dimensions, np.float32)
+    weights[: len(ranker.ranking_weights)] = ranker.ranking_weights
+    return FixedWeights(getattr(ranker, "name", "plain"), weights)
+
+
+def _unit(weights: Floats, validation: Validation) -> Floats:
+    """Weights whose scores have unit deviation over the validation pairs; those of constant scores stay."""
+    scores = validation.phi.reshape(-1, len(weights)) @ weights
+    deviation = float(scores.std())
+    return (weights / deviation).astype(np.float32) if deviation > 0 else weights
