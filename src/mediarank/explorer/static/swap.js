@@ -50,10 +50,11 @@ function remember(old) {
 /** Send a form, with the button that was pressed, and replace its part of the page. */
 export function sendForm(form, button, say) {
   const fields = new FormData(form, button);
-  if (form.method === "get") {
-    const address = new URL(form.action);
+  // A field may be called "method", and would then be what form.method gives.
+  const address = new URL(form.getAttribute("action"), location.href);
+  if (form.getAttribute("method") === "get") {
     address.search = new URLSearchParams(fields).toString();
     return swap(address, {}, form.dataset.swap, say);
   }
-  return swap(form.action, { method: "POST", body: new URLSearchParams(fields) }, form.dataset.swap, say);
+  return swap(address, { method: "POST", body: new URLSearchParams(fields) }, form.dataset.swap, say);
 }
