@@ -1,8 +1,8 @@
 """Training data for search by example: which (query, item) pairs to look at, and which of two belongs first.
 
 `draw_pairs` chooses them from classes alone, as paper 003 does (section 5.1): for each query all its relevant items,
-and a sample of the others. `Triplets` adds φ: a row a pair, and triplets as row numbers, so that pointwise, pairwise
-and listwise learners see the same data and no pair is ever copied.
+and a sample of the others. `Triplets` adds φ: one row per pair, and triplets as row numbers, so that pointwise,
+pairwise and listwise learners see the same data and no pair is ever copied.
 """
 
 from __future__ import annotations
@@ -121,10 +121,18 @@ class Triplets:
         """(queries + 1,) where the rows of each query begin."""
         return np.concatenate([[0], np.flatnonzero(np.diff(self.query)) + 1, [len(self.query)]]).astype(np.int64)
 
-    def first_queries(self, count: int) -> Triplets:
-        """Only the first so many queries, for learners that can't take all."""
-        if count >= len(self.offsets) - 1:
+    def first_queries(self, count: int, skip: int = 0) -> Triplets:
+        """Only so many queries, for learners that can't take all.
+
+        skip : start behind so many queries, and at the first again where the end is reached
+        """
+        visits = len(self.offsets) - 1
+        if count >= visits:
             return self
-        rows = int(self.offsets[count])
-        kept = self.better < rows
-        return Triplets(self.phi[:rows], self.query[:rows], self.relevant[:rows], self.better[kept], self.worse[kept])
+        start = skip % visits
+        start = start if start + count <= visits else visits - count
+        first, last = int(self.offsets[start]), int(self.offsets[start + count])
+        kept = (self.better >= first) & (self.better < last)
+        own = slice(first, last)
+        better, worse = self.better[kept] - first, self.worse[kept] - first
+        return Triplets(self.phi[own], self.query[own], self.relevant[own], better, worse)
