@@ -149,3 +149,13 @@ def test_types_that_are_not_compared_are_refused() -> None:
         Config(features=("gist",), class_scores=("hog",))
     with pytest.raises(ConfigError, match="unlabelled names hog"):
         Config(features=("gist",), unlabelled=("hog",))
+
+
+def test_classes_of_test_items_are_not_looked_at() -> None:
+    given = corners()
+    table = given.labels["classes"].copy()
+    secret = table["item"].isin(given.roles.items("test"))
+    table.loc[secret, "class"] = table.loc[secret, "class"].to_numpy()[::-1]
+    one, other = (fit(replace(given, labels=labels), CONFIG) for labels in (given.labels, Labels({"classes": table})))
+    for method, scores in one.scores.items():
+        np.testing.assert_array_equal(scores.values, other.scores[method].values, err_msg=method)
