@@ -3,8 +3,9 @@
 `SETS` names four sets: JEC's seven features (Makadia et al. 2008) with its distances; a richer one that adds joint
 colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
 patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone, at two sizes;
-and the network with joint colour histograms, correlograms, edges, gradients, patterns and GIST. Hand-made types were fixed before anything was measured on them. Codebooks are fitted on training pictures;
-working copies and features are kept in a cache folder.
+and the network with joint colour histograms, correlograms, edges, gradients, patterns and GIST. Hand-made types were
+fixed before anything was measured on them. Codebooks are fitted on training pictures; working copies and features are
+kept in a cache folder.
 """
 
 from __future__ import annotations
