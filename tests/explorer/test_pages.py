@@ -10,10 +10,13 @@ import fitted_project
 import pytest
 from fastapi.testclient import TestClient
 
+from mediarank import store
 from mediarank.explorer.app import PAGES, create_app
 from mediarank.explorer.doors import Doors
+from mediarank.types import Manifest
 
 ITEM = "images/fire_000.png"
+HOSTILE = "images/fire_<img src=x onerror=alert(1)>.png"
 
 
 def links(text: str) -> set[str]:
@@ -116,3 +119,72 @@ def test_a_newer_version_is_announced_and_shown_after_a_click(project: Path) -> 
         assert client.get("/thumbnail", params={"item": ITEM}).status_code == 200
         client.post("/renew", data={"token": doors.page_token, "back": "//evil.example/"})
         assert "of 60 items" in client.get("/").text
+
+
+def test_the_line_of_find_follows_the_probabilities(client: TestClient) -> None:
+    page = client.get("/find?name=heat").text
+    assert "items show it in all" in page
+    assert "held-out items" in page
+    everything = client.get("/find?name=heat&cut=0").text
+    assert "heat: 72 of 72 items above the line" in everything
+    assert "recall 100 %" in everything
+    fresh = client.get("/find?name=heat&fresh=1").text
+    assert "fire_000" not in fresh.partition("<section")[2]
+    assert client.get("/find?name=het").status_code == 404
+    assert client.get("/find?name=heat&method=none").status_code == 400
+
+
+def test_filters_by_probability_and_sorting_by_score(client: TestClient) -> None:
+    assert (
+        client.get("/?likely=concept:heat&least=0.5", follow_redirects=False)
+        .headers["location"]
+        .endswith("concept=heat%3E0.5")
+    )
+    likely = client.get("/?concept=heat>0.5").text
+    tiles = re.findall(r'data-item="images/(\w+?)_', likely)
+    assert tiles
+    assert tiles.count("fire") / len(tiles) > 0.8
+    first = re.findall(r'data-item="images/(\w+?)_', client.get("/?order=score:heat").text)[:10]
+    assert first.count("fire") >= 9
+
+
+def test_quarantined_items_are_shown_only_if_asked_for(project: Path) -> None:
+    path = project / "data/manifest/manifest.parquet"
+    table = store.read_manifest(path).table
+    bad = table["item_id"] == ITEM
+    table = table.assign(
+        status=table["status"].where(~bad, "quarantined"), reason=table["reason"].where(~bad, "cut off")
+    )
+    store.write_manifest(path, Manifest(table))
+    app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        assert "71 of 71 items" in client.get("/").text
+        page = client.get("/?quarantine=quarantined").text
+        assert re.findall(r'data-item="([^"]+)"', page) == [ITEM]
+        assert client.get("/thumbnail", params={"item": ITEM}).headers["content-type"] == "image/svg+xml"
+        assert "cut off" in client.get("/item", params={"item": ITEM}).text
+
+
+def test_lineage_says_in_words_that_nothing_was_recorded(project: Path) -> None:
+    app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        answer = client.get("/item/lineage", params={"item": ITEM})
+        assert answer.status_code == 200
+        assert "recorded" in answer.text
+        assert client.get("/item/lineage", params={"item": "none"}).status_code == 404
+
+
+def test_a_hostile_name_is_an_item_like_any_other(client: TestClient) -> None:
+    for address in ("/item", "/search"):
+        page = client.get(address, params={"item": HOSTILE})
+        assert page.status_code == 200
+        assert "<img src=x" not in page.text
+    assert client.get("/thumbnail", params={"item": HOSTILE}).status_code == 200
+
+
+def test_before_the_first_run_the_page_says_what_to_do(tmp_path: Path) -> None:
+    app = create_app(tmp_path, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765", raise_server_exceptions=False) as client:
+        page = client.get("/")
+        assert page.status_code in (400, 404)
+        assert "manifest" in page.text
