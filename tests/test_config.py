@@ -99,9 +99,10 @@ def test_a_system_reads_only_what_is_in_the_file(path: str, value: Any, message:
 
 def test_what_each_system_reads() -> None:
     params = Params(SHIPPED)
-    assert params.reads("concepts").features == ()
-    assert params.reads("concepts").base_models == tuple(SHIPPED["systems"]["concepts"]["base_models"])
-    assert set(params.reads("events").features) == {"motion", "gist_frames", "sound"}
+    models = tuple(SHIPPED["systems"]["concepts"]["base_models"])
+    assert params.reads("concepts").base_models == models
+    assert params.reads("concepts").features == models, "the vectors that base models score"
+    assert set(params.reads("events").features) == {"motion", "gist_frames", "sound", "objects"}
     assert params.reads("attributes").features == tuple(
         k["feature"] for k in SHIPPED["systems"]["attributes"]["kernels"]
     )

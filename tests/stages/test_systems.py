@@ -94,7 +94,9 @@ def test_what_a_configuration_reads() -> None:
         seed: int = 7
 
     known = (["colour", "shape", "sound"], ["colour"])
-    assert reads(Config(features=("shape",), base_models=("colour",)), *known) == Needs(("shape",), ("colour",))
+    assert reads(Config(features=("shape",), base_models=("colour",)), *known) == Needs(
+        ("shape", "colour"), ("colour",)
+    ), "base models score vectors"
     assert reads(Config(), *known) == Needs(("colour", "shape", "sound"), ("colour",)), "empty means all"
     assert reads(Silent(), *known) == Needs(()), "no such field means none"
     assert reads(Own(), *known) == Needs(("clips",))

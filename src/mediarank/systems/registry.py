@@ -63,7 +63,8 @@ def config_of(name: str) -> type[Any]:
 def reads(config: Any, features: Sequence[str], base_models: Sequence[str]) -> Needs:
     """What a system opens when it is fitted: dvc.yaml lists exactly this, and `Inputs` holds exactly this.
 
-    A field `features` or `base_models` that is left empty means all that params.yaml has, which are given here.
+    A field `features` or `base_models` that is left empty means all that params.yaml has, which are given here. The
+    vectors that base models score are read as well: the fitted model ranks by them.
     """
     if hasattr(config, "reads"):
         own: Reads = config
@@ -71,10 +72,9 @@ def reads(config: Any, features: Sequence[str], base_models: Sequence[str]) -> N
     else:
         needs = Needs(tuple(getattr(config, "features", ())), tuple(getattr(config, "base_models", ())))
     empty = {field.name for field in fields(config) if not getattr(config, field.name)}
-    return Needs(
-        tuple(features) if "features" in empty else needs.features,
-        tuple(base_models) if "base_models" in empty else needs.base_models,
-    )
+    models = tuple(base_models) if "base_models" in empty else needs.base_models
+    types = tuple(features) if "features" in empty else needs.features
+    return Needs(tuple(dict.fromkeys((*types, *models))), models)
 
 
 def fit_of(name: str) -> Fit:

@@ -25,6 +25,7 @@ class Config:
     class_scores : feature types from which class probabilities are learned, for the methods that compare them; by
         default those of `unlabelled`, or else all
     unlabelled : feature types that count, all alike, where there are no classes to learn from; by default all
+        (types of these two that are not among `features` are left out)
     serve : the method that answers; by default the one that validated best
     new_classes : serve only what also suits queries of classes that were never seen; set it to false where every
         query will be of a known class
@@ -60,13 +61,8 @@ class Config:
             )
         if not self.features:
             raise ConfigError("systems.retrieval.features: name at least one feature type.")
-        for setting in ("class_scores", "unlabelled"):
-            absent = [name for name in getattr(self, setting) if name not in self.features]
-            if absent:
-                raise ConfigError(
-                    f"systems.retrieval.{setting} names {', '.join(absent)}; add it to systems.retrieval.features, or "
-                    "take it out."
-                )
+        for setting in ("class_scores", "unlabelled"):  # a type that is taken out of `features` counts nowhere
+            object.__setattr__(self, setting, tuple(n for n in getattr(self, setting) if n in self.features))
 
     @property
     def scored_types(self) -> tuple[str, ...]:
