@@ -46,7 +46,7 @@ _BATCH: Final = 16  # most items per batch: enough to hide the transfer, few eno
 _PATIENCE: Final = 0.1  # seconds after which a child returns its results so far
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
-_WAITING: Final = 4
+_WAITING: Final = 10
 """Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be busy."""
 
 
@@ -77,7 +77,7 @@ def guarded_map(
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
     item whose outcome was lost. Its exceptions become the reason. Output of decoders is dropped.
 
-    timeout_seconds : processor time for one item, and a quarter of its wall time
+    timeout_seconds : processor time for one item, and a tenth of its wall time
     confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
     """
     outcomes: list[Any] = [None] * len(items)

@@ -107,7 +107,7 @@ def test_a_lock_of_two_runs_is_refused() -> None:
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "new"}]}}, {})
     lock.require_one_run()
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "old"}]}}, {})
-    with pytest.raises(DataError, match=r"data/frames was made anew since features read it; run dvc repro"):
+    with pytest.raises(DataError, match=r"data/frames .* features read it"):
         lock.require_one_run()
 
 

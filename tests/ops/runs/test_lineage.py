@@ -127,7 +127,7 @@ def test_what_is_not_there_is_reported(tracked: Path, runs: Runs, tmp_path: Path
         runs.find("")
     with pytest.raises(DataError, match="no metric 'retrieval/scw'; it has retrieval/learned/map"):
         traced(tracked, runs, "v2", "retrieval/scw")
-    with pytest.raises(DataError, match=r"Nothing was recorded in .*mediarank track"):
+    with pytest.raises(DataError, match="Nothing was recorded in"):
         Runs(tmp_path, "sqlite:///mlflow.db")
     with pytest.raises(DataError, match=r"has no no\.such\.file in MLflow any more"):
         runs.artifact(runs.find("v1").run_id, "no.such.file")

@@ -21,7 +21,7 @@ from mediarank.systems.retrieval.fit import fit
 from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
 from mediarank.systems.retrieval.live import Feedback, LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.types import ConfigError, FeatureMatrix, Roles
+from mediarank.types import FeatureMatrix, Roles
 
 CONFIG = Config(
     features=("good", "noise"),
@@ -144,11 +144,10 @@ def test_without_classes_the_named_types_count_alike() -> None:
     assert model.class_scores is None
 
 
-def test_types_that_are_not_compared_are_refused() -> None:
-    with pytest.raises(ConfigError, match="class_scores names hog"):
-        Config(features=("gist",), class_scores=("hog",))
-    with pytest.raises(ConfigError, match="unlabelled names hog"):
-        Config(features=("gist",), unlabelled=("hog",))
+def test_types_that_are_not_compared_count_nowhere() -> None:
+    config = Config(features=("gist",), class_scores=("hog", "gist"), unlabelled=("hog",))
+    assert config.class_scores == ("gist",)
+    assert config.unlabelled == ()
 
 
 def test_classes_of_test_items_are_not_looked_at() -> None:
