@@ -7,7 +7,8 @@ With a collection: features are extracted (and kept in --cache), for each set of
 the training images, every number chosen by cross-validation among them, and the test images are annotated once. Then
 RNN and NW-RNN are repeated on other draws of pairs, with the numbers already chosen; `train_s` is what RNN takes end
 to end: all distances, the draw, boosting, and the annotation of the test images.
-The last line is one JSON object.
+The last line is one JSON object; `network` and `all` in it are the best method of these sets by cross-validation, and
+`f1` has every method of every set.
 """
 
 from __future__ import annotations
@@ -83,7 +84,16 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"\npeak memory {peak:.1f} GiB")
     others = {name: table for name, table in tables.items() if table is not last}
-    return {"features": options.sets[-1], **last, "other_features": others, "peak_gib": round(peak, 2)}
+    best = {name: table["best"] for name, table in tables.items() if name in ("network", "all")}
+    f1 = {name: table.pop("f1") for name, table in tables.items()}
+    return {
+        "features": options.sets[-1],
+        **last,
+        "other_features": others,
+        **best,
+        "f1": f1,
+        "peak_gib": round(peak, 2),
+    }
 
 
 def table_of(name: str, split: Split, config: Config, repeats: int) -> dict[str, Any]:
@@ -112,7 +122,8 @@ def table_of(name: str, split: Split, config: Config, repeats: int) -> dict[str,
     return {
         **{method: short(found) for method, found in scores.items()},
         "repeated": repeated,
-        "best": {"name": best, **short(scores[best])},
+        "best": {"name": best, **short(scores[best]), "f1": percent(scores[best].f1), "n_plus": scores[best].n_plus},
+        "f1": {method: percent(found.f1) for method, found in scores.items()},
         "train_s": round(distances_s + repeated["rnn"]["fit_and_annotate_s"], 1) if "rnn" in repeated else None,
     }
 
@@ -217,7 +228,11 @@ def settings_text(fitted: FittedMethod) -> str:
 
 
 def short(found: KeywordScores) -> dict[str, float]:
-    return {"p": round(100 * found.precision, 1), "r": round(100 * found.recall, 1), "n": found.n_plus}
+    return {"p": percent(found.precision), "r": percent(found.recall), "n": found.n_plus}
+
+
+def percent(value: float) -> float:
+    return round(100 * value, 1)
 
 
 def elapsed(since: float) -> float:

@@ -2,9 +2,10 @@
 
 `SETS` names four sets: JEC's seven features (Makadia et al. 2008) with its distances; a richer one that adds joint
 colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
-patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone; and all of
-them. Hand-made types were fixed before anything was measured on them. Codebooks are fitted on training pictures;
-working copies and features are kept in a cache folder.
+patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone, at two sizes;
+and the network with joint colour histograms, correlograms, edges, gradients, patterns and GIST. Hand-made types were
+fixed before anything was measured on them. Codebooks are fitted on training pictures; working copies and features are
+kept in a cache folder.
 """
 
 from __future__ import annotations
@@ -53,8 +54,7 @@ SAMPLE = 400_000
 
 FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
     "network": Network(),
-    "network_cosine": Network(),
-    "network_classes": Network(layer="probabilities"),
+    "network_320": Network(side=320),
     "rgb": Rgb(),
     "hsv": Hsv(),
     "lab": Lab(),
@@ -83,8 +83,8 @@ FAMILIES: Mapping[str, Extractor | LocalExtractor] = {
     ),
 }
 
-NETWORK: Mapping[str, str] = {"network": "l2", "network_cosine": "cosine", "network_classes": "chi2"}
-"""A pretrained network: what it pools, by two distances, and the shares of its thousand classes."""
+NETWORK: Mapping[str, str] = {"network": "chi2", "network_320": "chi2"}
+"""What a pretrained network pools at two sizes of the picture; none of it is below 0, so χ² can compare it."""
 
 JEC: Mapping[str, str] = {
     "rgb": "l1",
@@ -117,7 +117,16 @@ SETS: dict[str, Mapping[str, str]] = {
         "gist": "l2",
     },
 }
-SETS |= {"network": NETWORK, "all": SETS["rich"] | NETWORK}
+CODEBOOKS = ("hue", "sift")
+SETS |= {
+    "network": NETWORK,
+    "all": {
+        name: measure
+        for name, measure in (SETS["rich"] | NETWORK).items()
+        if name not in (*JEC, "moments", "wavelets", "gabor_energy") and not name.startswith(CODEBOOKS)
+    },
+}
+"""`all` leaves out what needs a codebook, JEC's plain histograms and coarse moments and energies, to stay quick."""
 
 
 @dataclass(frozen=True)

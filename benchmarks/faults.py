@@ -1,8 +1,9 @@
 """Nothing lost, nobody in: faults of the machine, flipped bits, kills, crash states, damaged media, open ports.
 
-    python benchmarks/faults.py                       # all parts, about ten minutes on two cores
+    python benchmarks/faults.py                       # all parts, about an hour on two cores
     python benchmarks/faults.py --parts flips crash   # some of them
     python benchmarks/faults.py --mutants 2400        # fewer damaged files
+    python benchmarks/faults.py --parts stages --most 20   # kill each stage and command at 20 of its steps
 
 Each part prints a line; the last line is one JSON object. What must be 0 and is not is listed in `failed`, and the exit
 code is 1. Everything happens in a temporary folder and on loopback.
@@ -24,14 +25,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import redirect_stderr, suppress
+from contextlib import ExitStack, redirect_stderr, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
+from faults_bodies import endure, hostile_bodies, one, served
 from faults_crash import CrashStates, fail_at, kill_at
+from faults_kills import in_child, kill_all, make
 from faults_media import decode_mutant, originals
 from PIL import Image
 
@@ -46,7 +50,10 @@ from mediarank.types import FeatureMatrix, MediarankError
 
 ROOT = Path(__file__).resolve().parents[1]
 ZERO = ("io_lost", "io_silent", "flips_silent", "kill_other_bytes", "kill_leftovers", "mutant_crashes")
-ZERO += ("probed_server_deaths", "cross_origin_changes")
+ZERO += ("probed_server_deaths", "cross_origin_changes", "server_deaths", "bodies_answered_wrongly")
+SUMMED = ("kill_points", "kill_other_bytes", "kill_leftovers")
+"""Figures that more than one part adds to."""
+MOST_CHECK_SHARE = 0.03
 
 
 def write_features(path: Path, value: float) -> None:
@@ -336,12 +343,81 @@ def cost(folder: Path) -> dict[str, float]:
     return {"read_100mb_s": checked, "read_100mb_unchecked_s": plain, "sync_s": time.perf_counter() - began}
 
 
+def bodies(folder: Path, count: int) -> dict[str, Any]:
+    """Send hostile requests to a served model: it lives, within its memory and time, and answers as before."""
+    from mediarank.asking.describe import Copying
+    from mediarank.media.frames import FramesConfig
+    from mediarank.media.limits import Limits
+    from mediarank.ops.models.packing import pack
+
+    in_child(lambda: make(folder / "project"))
+    packed = pack(folder / "project/data", "retrieval", Copying(FramesConfig(), Limits()), folder / "packed")
+    item = packed.model.names[0]
+    picture = (folder / "project/data/raw/media" / item).read_bytes()
+    dimensions = [len(matrix.names) for matrix in packed.collection.values()]
+    sent = hostile_bodies(count, list(packed.collection), dimensions, item, picture)
+    with served(folder / "packed", folder / "served.log") as server:
+        found = endure(server, sent, one(item=item))
+    for line in found.wrong[:5]:
+        print(f"  {line}")
+    return {
+        "hostile_bodies": len(found.seconds),
+        "server_deaths": found.deaths,
+        "bodies_answered_wrongly": len(found.wrong) + (not found.same),
+        "server_peak_mb": round(found.peak_bytes / 1e6),
+        "bodies_p99_s": round(float(np.quantile(found.seconds, 0.99)), 2),
+    }
+
+
+def share(folder: Path, items: int = 300) -> dict[str, float]:
+    """Seconds in checksums and syncs of one run of small data, as a share of the run's processor time."""
+    import fitted_project
+
+    from mediarank import seals
+
+    spent = 0.0
+    inside = False
+
+    def timed(call: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **options: Any) -> Any:
+            nonlocal spent, inside
+            if inside:
+                return call(*arguments, **options)
+            inside, began = True, time.perf_counter()
+            try:
+                return call(*arguments, **options)
+            finally:
+                spent += time.perf_counter() - began
+                inside = False
+
+        return wrapped
+
+    checks = ("file_sha256", "seal_json", "open_json", "seal_parquet", "open_parquet", "seal_zip", "check_zip")
+    os.environ["MEDIARANK_JOBS"] = "1"
+    with ExitStack() as stack:
+        for name in (*checks, "open_zip", "sync", "sync_folder"):
+            owner = disk if name.startswith("sync") else seals
+            original = getattr(owner, name)
+            for module in [m for n, m in sys.modules.items() if n.startswith("mediarank") and m is not None]:
+                if getattr(module, name, None) is original:  # imported by its name
+                    stack.enter_context(mock.patch.object(module, name, timed(original)))
+        began = time.process_time()
+        fitted_project.make(folder, items=items)
+        fitted_project.add_systems(folder)
+        total = time.process_time() - began
+    return {"check_s": round(spent, 3), "run_processor_s": round(total, 2), "check_share": round(spent / total, 4)}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = ("flips", "faults", "kills", "crash", "media", "doors", "packages", "cost")
+    names += ("stages", "bodies", "share")
     parser.add_argument("--parts", nargs="+", choices=names, default=names)
     parser.add_argument("--mutants", type=int, default=20_400)
     parser.add_argument("--flips", type=int, default=400, help="bits to flip for each format")
+    parser.add_argument("--bodies", type=int, default=500, help="hostile requests to send")
+    parser.add_argument("--most", type=int, help="steps at which each stage and command is killed; by default all")
+    parser.add_argument("--only", nargs="+", default=(), help="stages and commands to kill; by default all")
     options = parser.parse_args()
     result: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="mediarank-faults-") as name:
@@ -355,13 +431,19 @@ def main() -> int:
             "doors": lambda: doors(folder / "doors"),
             "packages": packages,
             "cost": lambda: cost(folder / "cost"),
+            "stages": lambda: kill_all(folder / "stages", options.most, options.only),
+            "bodies": lambda: bodies(folder / "bodies", options.bodies),
+            "share": lambda: share(folder / "share"),
         }
         for part in options.parts:
             began = time.monotonic()
             found = parts[part]()
-            result |= found
+            result |= {key: value + result.get(key, 0) if key in SUMMED else value for key, value in found.items()}
             print(f"{part}: {found} in {time.monotonic() - began:.0f} s", flush=True)
     wrong = [name for name in (*ZERO, "crash_neither") if result.get(name)]
+    wrong += ["check_share"] if result.get("check_share", 0) > MOST_CHECK_SHARE else []
+    wrong += ["server_peak_mb"] if result.get("server_peak_mb", 0) > 1000 else []
+    wrong += ["bodies_p99_s"] if result.get("bodies_p99_s", 0) > 30 else []
     print(json.dumps(result | {"failed": wrong}))
     return bool(wrong)
 

@@ -1,9 +1,10 @@
 """Every state in which a crash can leave the disk: a shim that stops at each step of a write.
 
 `watched` wraps the calls by which Python changes a disk (open for writing, rename, fsync, link, chmod, remove) and
-calls a hook before and after each of them. `CrashStates` uses it to copy a folder at each step, in three forms: as a
-killed process leaves it; as a power failure leaves it that loses content which was not synced; and as one that loses
-names in folders which were not synced. `kill_at` kills the process itself at one step, `fail_at` lets one step fail.
+calls a hook before and after each of them; further calls, such as those of MLflow's client, can be named as steps, too.
+`CrashStates` uses it to copy a folder at each step, in three forms: as a killed process leaves it; as a power failure
+leaves it that loses content which was not synced; and as one that loses names in folders which were not synced.
+`kill_at` kills the process itself at one step, `fail_at` lets one step fail.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import io
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +28,12 @@ Hook = Callable[[str, tuple[Any, ...]], None]
 CALLS = ("replace", "rename", "fsync", "mkdir", "unlink", "remove", "rmdir", "link", "symlink", "chmod")
 
 
+More = Sequence[tuple[Any, str]]
+"""Objects, and the names of their functions that count as steps, too."""
+
+
 @contextmanager
-def watched(before: Hook, after: Hook = lambda name, arguments: None) -> Iterator[None]:
+def watched(before: Hook, after: Hook = lambda name, arguments: None, more: More = ()) -> Iterator[None]:
     """Call the hooks around each step; what a hook does itself is no step."""
     inside = False
 
@@ -61,6 +66,8 @@ def watched(before: Hook, after: Hook = lambda name, arguments: None) -> Iterato
             stack.enter_context(mock.patch.object(module, "open", writes))
         for name in ("_exchange", "_sync_file_system"):
             stack.enter_context(mock.patch.object(disk, name, wrapped(name, getattr(disk, name))))
+        for owner, name in more:
+            stack.enter_context(mock.patch.object(owner, name, wrapped(name, getattr(owner, name))))
         yield
 
 
@@ -119,7 +126,7 @@ class CrashStates:
 
 
 @contextmanager
-def kill_at(step: int) -> Iterator[list[int]]:
+def kill_at(step: int, more: More = ()) -> Iterator[list[int]]:
     """Kill this process with SIGKILL before the step of that number; yields the count of steps so far."""
     count = [0]
 
@@ -128,7 +135,7 @@ def kill_at(step: int) -> Iterator[list[int]]:
             os.kill(os.getpid(), signal.SIGKILL)
         count[0] += 1
 
-    with watched(before):
+    with watched(before, more=more):
         yield count
 
 

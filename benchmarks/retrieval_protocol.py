@@ -8,7 +8,7 @@ same 200,000 triplets, and 150 test queries are ranked against the whole collect
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,14 +24,17 @@ from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import DataError, Doubles, Judgments
 
 FOLDS = 5
+ONLINE = ("opr", "opar1", "opar2", "ogdr")
+"""Methods of the paper whose last weights are measured too, as `<method>_last`; else the average of all ranks."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Section 5.1's numbers; types : feature types to pick, of those that are there"""
+    """Section 5.1's numbers; types : feature types to pick, of those that are there; folds : that are run, of five"""
 
     methods: tuple[str, ...] = tuple(RANKERS)
     types: int = 9
+    folds: int = FOLDS
     instances: int = 200_000
     negatives: int = 3
     validation_queries: int = 300
@@ -87,12 +90,19 @@ def prepare(
     fold: int,
     protocol: Protocol,
     never_asked: frozenset[str] = frozenset(),
+    clutter: frozenset[str] = frozenset(),
+    hand_made: int | None = None,
 ) -> Prepared:
-    """Everything of one fold but the learning. never_asked : items that may not be queries"""
+    """Everything of one fold but the learning.
+
+    never_asked : items that may not be queries; clutter : items that nothing is learned from
+    hand_made : pick among so many of the first types, by default among all
+    """
+    collection = Collection(collection.items, collection.classes, collection.rows[:hand_made])
     rng = np.random.default_rng([protocol.seed, fold])
     choosing = [i for i in collection.items if fold_of[i] == (fold + 1) % FOLDS and i not in never_asked]
     testing = [i for i in collection.items if fold_of[i] == fold and i not in never_asked]
-    training = [i for i in collection.items if fold_of[i] not in (fold, (fold + 1) % FOLDS)]
+    training = [i for i in collection.items if fold_of[i] not in (fold, (fold + 1) % FOLDS) and i not in clutter]
     if not (choosing and testing and training):
         raise DataError(f"Fold {fold} lacks items to learn, choose or test with; {FOLDS} folds need more items.")
     asked = sorted(rng.permutation(choosing)[: protocol.validation_queries].tolist())
@@ -118,6 +128,10 @@ def run_fold(prepared: Prepared, methods: Sequence[str]) -> FoldResult:
     """Fit every method, then rank the whole collection for the test queries."""
     prepared.triplets.differences  # noqa: B018  # made once, outside the time of the first method that needs it
     fitted = {method: fit_best(method, prepared.triplets, prepared.validation) for method in methods}
+    for method in ONLINE:
+        if method in methods:
+            last = [replace(ranker, averaged=False) for ranker in RANKERS[method](prepared.triplets.phi.shape[1])]
+            fitted[f"{method}_last"] = fit_best(method, prepared.triplets, prepared.validation, last)
     rankers = {method: found.ranker for method, found in fitted.items()}
     scores = prepared.collection.scores(
         prepared.test, prepared.scaler, tuple(rankers), lambda method, phi: rankers[method].predict(phi)
@@ -131,10 +145,13 @@ def cross_validate(
     fold_of: Mapping[str, int],
     protocol: Protocol,
     never_asked: frozenset[str] = frozenset(),
+    clutter: frozenset[str] = frozenset(),
+    hand_made: int | None = None,
 ) -> Iterator[FoldResult]:
-    """One result a fold, as it becomes ready."""
-    for fold in range(FOLDS):
-        yield run_fold(prepare(collection, fold_of, fold, protocol, never_asked), protocol.methods)
+    """One result per fold, as it becomes ready."""
+    for fold in range(protocol.folds):
+        prepared = prepare(collection, fold_of, fold, protocol, never_asked, clutter, hand_made)
+        yield run_fold(prepared, protocol.methods)
 
 
 def pick_types(validation: Validation, count: int) -> tuple[int, ...]:

@@ -1,23 +1,24 @@
 """The feature types of the retrieval benchmark, and their rows for any collection of pictures with classes.
 
-Fifteen types to choose nine from: colour with layouts, colour layout as GIST, bags of SIFT and hue words, local binary
-patterns, gradients, Gabor responses, edges, wavelets, correlograms. Codebooks are fitted on a few items that are then
-never asked with. Working copies and features are kept in a cache folder, since extraction takes minutes.
+Sixteen hand-made types to choose nine from: colour with layouts, GIST in colour, bags of SIFT and hue words, local
+binary patterns, gradients, Gabor responses, edges, wavelets, correlograms; and a pretrained network. Codebooks are
+fitted on a few items that are then never asked with. Working copies and features are kept in a cache folder, since
+extraction takes minutes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from mediarank.collections.sources import open_collection
+from mediarank.collections.sources import open_collection, recognise
 from mediarank.fanout import fan_out
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor, LocalExtractor
@@ -66,17 +67,29 @@ CODEBOOK_ITEMS = 400
 
 @dataclass(frozen=True)
 class Described:
-    """classes : item -> class, of every usable item; matrices : a feature type each; reserved : fitted the codebooks"""
+    """
+    source : the kind of collection, such as corel5k
+    classes : item -> class, of every usable item
+    matrices : one per feature type
+    reserved : items that may not be asked with: they fitted the codebooks, or the collection names other queries
+    clutter : items of classes without any query; they are ranked, and nothing is learned from them
+    """
 
+    source: str
     classes: Mapping[str, str]
     matrices: Mapping[str, FeatureMatrix]
     reserved: frozenset[str]
+    clutter: frozenset[str] = frozenset()
 
 
-def describe(folder: Path, cache: Path, seed: int = 0) -> Described:
-    """Every picture of the collection that has a class, by every type."""
+def describe(
+    folder: Path, cache: Path, seed: int = 0, types: Sequence[str] = tuple(TYPES), per_class: int | None = None
+) -> Described:
+    """Every picture of the collection that has a class, or a sample of so many per class, by every type."""
     listing = open_collection(folder)
     classes = {item: name for item, name in listing.labels.class_of.items() if item in listing.files}
+    if per_class is not None:
+        classes = sampled(classes, per_class, np.random.default_rng([seed, per_class]))
     jobs = [Job(item, path, "image", digest(path)) for item, path in sorted(listing.files.items()) if item in classes]
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache) as target:  # links into the cache's copies
@@ -85,11 +98,34 @@ def describe(folder: Path, cache: Path, seed: int = 0) -> Described:
         )
         copies = fan_out(make, jobs, "working copies")
         frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
-        return _described(frames, classes, Path(target), FeatureCache(cache / "features"), seed)
+        families = {name: TYPES[name] for name in types}
+        found = _described(frames, classes, families, Path(target), FeatureCache(cache / "features"), seed)
+    asked = set(listing.labels.queries_among(found.classes))
+    with_queries = {found.classes[item] for item in asked}
+    return replace(
+        found,
+        source=recognise(folder),
+        reserved=found.reserved | (set(found.classes) - asked),
+        clutter=frozenset(item for item, name in found.classes.items() if name not in with_queries),
+    )
+
+
+def sampled(classes: Mapping[str, str], per_class: int, rng: np.random.Generator) -> dict[str, str]:
+    """At most so many items of every class."""
+    members: dict[str, list[str]] = {}
+    for item in sorted(classes):
+        members.setdefault(classes[item], []).append(item)
+    drawn = [item for name in sorted(members) for item in rng.permutation(members[name])[:per_class].tolist()]
+    return {item: classes[item] for item in sorted(drawn)}
 
 
 def _described(
-    frames: pd.DataFrame, classes: Mapping[str, str], target: Path, store: FeatureCache, seed: int
+    frames: pd.DataFrame,
+    classes: Mapping[str, str],
+    families: Mapping[str, Extractor | LocalExtractor],
+    target: Path,
+    store: FeatureCache,
+    seed: int,
 ) -> Described:
     items = frames["item_id"].tolist()
     drawn = np.random.default_rng(seed).choice(len(items), min(CODEBOOK_ITEMS, len(items) // 4), replace=False)
@@ -97,9 +133,9 @@ def _described(
     role = ["base" if item in reserved else "rank" for item in items]
     roles = Roles(pd.DataFrame({"item_id": items, "group_id": items, "role": role, "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
-    fitted = {name: fit(family, frames, sounds, target, roles, store) for name, family in TYPES.items()}
+    fitted = {name: fit(family, frames, sounds, target, roles, store) for name, family in families.items()}
     matrices = {name: extract_rows(feature, frames, sounds, target, store) for name, feature in fitted.items()}
-    return Described({item: classes[item] for item in items}, matrices, reserved)
+    return Described("", {item: classes[item] for item in items}, matrices, reserved)
 
 
 def digest(path: Path) -> str:

@@ -165,12 +165,15 @@ def errors(space: Space, labels: Labels, repeats: int = 3, share: float = 0.05) 
         wrong[rng.choice(len(items), int(share * len(items)), replace=False)] = True
         given = np.where(wrong, (truth + rng.integers(1, len(names), len(truth))) % len(names), truth)
         suspicion = class_doubts(space, rows, given, len(names), SEED)[2]
-        ours.append(wrong[np.argsort(-suspicion, kind="stable")[:100]].mean())
+        depth = min(100, int(wrong.sum()))  # a small collection has fewer than 100 wrong labels
+        ours.append(wrong[np.argsort(-suspicion, kind="stable")[:depth]].sum() / depth)
         marks = np.eye(len(names), dtype=bool)[given]
         p = probabilities_of(held_out_scores(space, rows, marks.astype(np.float32), SEED), marks)
-        same.append(wrong[_cleanlab(find_label_issues, given, p / p.sum(axis=1, keepdims=True))].mean())
+        found = _cleanlab(find_label_issues, given, p / p.sum(axis=1, keepdims=True))
+        same.append(wrong[found[:depth]].sum() / depth)
         if repeat == 0:
-            default.append(wrong[_cleanlab(find_label_issues, given, _logistic(space, rows, given))].mean())
+            found = _cleanlab(find_label_issues, given, _logistic(space, rows, given))
+            default.append(wrong[found[:depth]].sum() / depth)
     return {
         "errors_p100": round(float(np.mean(ours)), 3),
         "errors_p100_cleanlab": round(float(np.mean(same)), 3),
@@ -180,7 +183,7 @@ def errors(space: Space, labels: Labels, repeats: int = 3, share: float = 0.05) 
 
 
 def _cleanlab(find: Any, given: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return np.asarray(find(given, p, return_indices_ranked_by="self_confidence", n_jobs=1)[:100])
+    return np.asarray(find(given, p, return_indices_ranked_by="self_confidence", n_jobs=1))
 
 
 def _logistic(space: Space, rows: np.ndarray, given: np.ndarray) -> np.ndarray:

@@ -35,6 +35,7 @@ def test_every_mediarank_command_exists() -> None:
     from mediarank.cli import app
 
     known = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
+    known |= {str(group.name) for group in app.registered_groups}
     named = set(re.findall(r"bin/mediarank ([a-z_-]+)", README))
     assert named
     assert named <= known

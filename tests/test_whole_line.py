@@ -90,6 +90,7 @@ def keep_features(project: Path) -> None:
     systems["concepts"] |= {"base_models": list(IMAGE_FEATURES), "rounds": 20, "lambdas": [], "cost_weights": [0.0]}
     systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5, "classifiers": CLASSIFIERS}
     del systems["events"]["network"]
+    systems["retrieval"] |= {"class_scores": [], "unlabelled": []}
     systems["retrieval"] |= {"features": list(IMAGE_FEATURES), "instances": 5000}
     systems["attributes"] |= {"kernels": [{"feature": name} for name in IMAGE_FEATURES], "folds": 3, "max_pairs": 500}
     systems["annotation"] |= {"features": list(IMAGE_FEATURES), "methods": ["jec", "rnn", "2pknn"], "folds": 2}

@@ -20,8 +20,8 @@ from mediarank.teaching.journal import Journal
 WRITER = """
 import os, sys
 from pathlib import Path
-from mediarank.teaching.journal import Journal, file_name
-from mediarank.teaching.statements import Statement, encode, time_after
+from mediarank.teaching.journal import Journal
+from mediarank.teaching.statements import Statement, time_after
 
 folder, acknowledged = Path(sys.argv[1]), Path(sys.argv[2])
 writer, count, careless = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
@@ -31,11 +31,7 @@ author = "shared" if writer % 2 else f"writer {writer}"
 for number in range(done, count):
     about = ("concept", f"{number}.jpg", "", "boat", True, "cli")
     statement = Statement(f"{writer:04x}-{number:06d}.0", time_after(), author, *about)
-    if careless == "yes":
-        path = folder / file_name("shared")
-        content = path.read_bytes() if path.exists() else b""
-        path.write_bytes(content + encode(statement))
-    else:
+    if careless == "no" or number % 10:
         journal.append([statement])
     file = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     os.write(file, f"{statement.id}\\n".encode())

@@ -6,7 +6,7 @@ from random import Random
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_statements import made_labels, made_manifest, said
 
@@ -140,6 +140,7 @@ spoken = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(spoken, st.randoms())
 def test_the_order_of_lines_does_not_matter(statements: list[Statement], random: Random) -> None:
     shuffled = [*statements, *statements]
@@ -149,6 +150,7 @@ def test_the_order_of_lines_does_not_matter(statements: list[Statement], random:
     pd.testing.assert_frame_equal(one.said, other.said)
 
 
+@settings(deadline=None)
 @given(spoken)
 def test_against_an_oracle_that_goes_through_the_statements(statements: list[Statement]) -> None:
     expected = {("a.jpg", "boat"): True, ("b.jpg", "boat"): False}

@@ -7,7 +7,7 @@ import zlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediarank.teaching.statements import Statement, active, decode, encode, in_order, latest, time_after
@@ -30,6 +30,7 @@ statements = st.builds(
 )
 
 
+@settings(deadline=None)
 @given(statements)
 def test_a_line_gives_the_statement_back(statement: Statement) -> None:
     line = encode(statement)
@@ -37,6 +38,7 @@ def test_a_line_gives_the_statement_back(statement: Statement) -> None:
     assert decode(line.rstrip(b"\n")) == statement
 
 
+@settings(deadline=None)
 @given(statements, st.data())
 def test_any_changed_byte_is_noticed(statement: Statement, data: st.DataObject) -> None:
     line = encode(statement).rstrip(b"\n")
@@ -46,6 +48,7 @@ def test_any_changed_byte_is_noticed(statement: Statement, data: st.DataObject) 
         decode(line[:place] + bytes([other]) + line[place + 1 :])
 
 
+@settings(deadline=None)
 @given(statements, st.data())
 def test_half_a_line_is_no_statement(statement: Statement, data: st.DataObject) -> None:
     line = encode(statement).rstrip(b"\n")
@@ -102,6 +105,7 @@ def test_a_pair_is_the_same_in_both_orders() -> None:
     assert one.subject == turned.subject
 
 
+@settings(deadline=None)
 @given(st.lists(statements, max_size=8))
 def test_order_does_not_depend_on_how_lines_were_merged(many: list[Statement]) -> None:
     unique = list({s.id: s for s in many}.values())

@@ -34,7 +34,7 @@ SHARES: Final = (1.0, 0.5, 0.25, 0.1)
 DAMPED: Final = 20.0
 """How much more cautious everybody's weights are about an event that speaks of one query."""
 IMPLIED: Final = 5.0
-"""How much more cautious ranking weights are about results that were only passed over."""
+"""How much more cautious ranking weights are about results that were only skipped."""
 MORE_LIKE: Final = 1.5
 LESS_LIKE: Final = 0.2
 """What the results that fit, and those that don't, add to a search with the same query."""

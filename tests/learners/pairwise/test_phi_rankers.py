@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,26 @@ def test_a_query_without_a_relevant_item_does_not_count() -> None:
     classes = {"a": "1", "b": "1", "c": "2"}
     phi = np.float32([[[1], [2], [0]], [[0], [0], [0]]])
     assert Validation.of_classes(classes, ["a", "c"], phi).judge(FixedWeights("x", np.float32([1])))[0] == 1
+
+
+def test_every_method_that_learns_has_as_many_candidates() -> None:
+    counts = {name: len(make(3)) for name, make in RANKERS.items() if name not in ("best_fea", "uni_con", "opr")}
+    assert set(counts.values()) == {6}, counts
+
+
+def test_restarts_learn_from_queries_of_their_own() -> None:
+    data = made_triplets(9)
+    count = (len(data.offsets) - 1) // 3
+    first, second = data.first_queries(count), data.first_queries(count, skip=count)
+    assert np.array_equal(np.concatenate([first.phi, second.phi]), data.phi[: data.offsets[2 * count]])
+    assert not set(first.query) & set(second.query)
+    assert np.array_equal(second.query[second.better], second.query[second.worse])
+
+
+def test_a_forest_stops_growing_when_held_out_queries_gain_nothing() -> None:
+    rng = np.random.default_rng(0)
+    data = made_triplets(10)
+    noise = replace(data, phi=rng.normal(size=data.phi.shape).astype(np.float32))
+    grown = LambdaMART(trees=300, patience=5).fit_triplets(noise)
+    assert grown.booster_.num_trees() < 100
+    assert np.array_equal(LambdaMART.restored(grown.arrays()["forest"]).predict(noise.phi), grown.predict(noise.phi))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +23,15 @@ import pandas as pd
 import pytest
 
 from mediarank import store
-from mediarank.ops.models import model_server, promotion
+from mediarank.ops.models import model_registry, model_server, promotion
 from mediarank.ops.models.champion_drift import Movement
-from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, Registry
+from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, DIGEST_TAG, Registry
+from mediarank.ops.models.packing import Packed, digest, pack, unpack
 from mediarank.ops.models.promotion import Comparison, compare, promote
 from mediarank.ops.models.promotion_config import PromotionConfig
 from mediarank.ops.models.trial import TrialFailed, difference
 from mediarank.ops.runs.results import decisions, decisions_markdown
+from mediarank.ops.services.environment import child_environment
 from mediarank.ops.versions.lockfile import Lock
 from mediarank.types import ConfigError, DataError
 
@@ -78,7 +83,7 @@ def test_an_unknown_metric_is_named_with_the_known_ones(tmp_path: Path) -> None:
     ("comparison", "moved", "scheduled", "words"),
     [
         (Comparison("ap", 100, 1.0, 0.5, 0.5, 1.0), (), True, []),
-        (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.01), (), False, ["worse than the champion"]),
+        (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.01), (), False, ["worse than the champion beyond noise"]),
         (Comparison("ap", 100, 1.0, 0.5, 0.4, 0.06), (), True, []),
         (Comparison("ap", 5, 0.05, 0.5, 0.9, 0.5), (), True, ["too few to compare"]),
         (
@@ -102,7 +107,7 @@ def test_a_lock_of_two_runs_is_refused() -> None:
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "new"}]}}, {})
     lock.require_one_run()
     lock = Lock(Path(), {"frames": made, "features": {"deps": [{"path": "data/frames", "md5": "old"}]}}, {})
-    with pytest.raises(DataError, match=r"data/frames has changed since features read it"):
+    with pytest.raises(DataError, match=r"data/frames was made anew since features read it; run dvc repro"):
         lock.require_one_run()
 
 
@@ -114,6 +119,11 @@ def test_scores_may_differ_if_the_order_does_not() -> None:
     turned = scores[:, [1, 0, 2, 3]]
     assert difference(scores, turned) == pytest.approx(6 / 16), "three pairs of the second row, either way"
     assert difference(np.zeros((1, 2)), np.array([[0.0, 1.0]])) == pytest.approx(0.5), "a tie that is none any more"
+
+
+@pytest.fixture(scope="module")
+def packed(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Packed:
+    return pack(fitted / "data", "retrieval", fitted_project.COPYING, tmp_path_factory.mktemp("packed") / "packed")
 
 
 @pytest.fixture(scope="module")
@@ -133,18 +143,19 @@ def project(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> None:
+def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = Registry(project)
     again = promote(project, fitted_project.COPYING, CONFIG)
-    assert again[0].why == ("It is already the champion.",)
+    assert again[0].why == ("It is the champion already.",)
     assert len(registry.versions("retrieval")) == 1, "a version is registered once"
     shutil.rmtree(project / "data")
+    monkeypatch.setattr(fitted_project, "CONFIG", replace(fitted_project.CONFIG, serve="arow"))
     fitted_project.make(project, noise=1.0, seed=1)
     kept = promote(project, fitted_project.COPYING, CONFIG, scheduled=True)[0]
     assert (kept.candidate, kept.champion, kept.promoted) == ("2", "1", False)
     assert kept.comparison is not None
     assert kept.comparison.candidate < kept.comparison.champion == 1.0
-    assert "worse than the champion: ap" in " ".join(kept.why)
+    assert "worse than the champion beyond noise: ap" in " ".join(kept.why)
     aliases = {v.number: v.aliases for v in registry.versions("retrieval")}
     assert aliases == {"1": (CHAMPION,), "2": (CHALLENGER,)}
     assert decisions(project)[0]["promoted"] is False
@@ -163,31 +174,70 @@ def test_a_worse_version_stays_challenger_until_it_is_forced(project: Path) -> N
     aliases = {v.number: v.aliases for v in registry.versions("retrieval")}
     assert aliases == {"1": (), "2": (CHAMPION,)}
 
-    # A model that was damaged on its way is found out by ranking with it, and nothing forces it through.
+    # A model that was damaged on its way is noticed by its digest, and else by ranking with it; nothing forces it.
     version = registry.bearing("retrieval", CHAMPION)
     assert version is not None
     registry.call_no_more(CHAMPION, "retrieval")
-    weights = registry.packed(version) / "model.npz"
+    weights = registry.packed(version) / "systems/retrieval/model.npz"
     arrays = store.read_arrays(weights)
     store.write_arrays(weights, {**arrays, version.method: arrays[version.method][::-1]})
-    with pytest.raises(TrialFailed, match=r"(?s)does not load and rank.*ranks differently"):
+    with pytest.raises(TrialFailed, match="damaged or was changed"):
+        promote(project, fitted_project.COPYING, CONFIG, force=True)
+    with pytest.raises(DataError, match="damaged or was changed"):
+        registry.verified(version)
+    registry.note(version, DIGEST_TAG, digest(registry.packed(version)))
+    with pytest.raises(
+        TrialFailed, match=r"(?s)does not load and rank in a fresh process.*ranks otherwise than the stage"
+    ):
         promote(project, fitted_project.COPYING, CONFIG, force=True)
     assert registry.bearing("retrieval", CHAMPION) is None
     assert decisions(project) == []
     store.write_arrays(weights, arrays)
+    registry.note(version, DIGEST_TAG, version.digest)
     registry.call(CHAMPION, version)
+
+
+def test_the_signature_names_every_field(packed: Packed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Packed, "keeps_frames", lambda _, name: name == "hue")
+    inputs = {column.name: str(column.type) for column in model_registry._signature(packed).inputs}
+    assert list(inputs) == ["item", "image", "clip", "sound", "lab", "hue"]
+    assert inputs["lab"] == "Array(double)"
+    assert inputs["hue"] == "Array(Array(double))"
+
+
+def commands(project: Path, port: int) -> dict[str, list[str]]:
+    registry = Registry(project)
+    version = registry.bearing("retrieval", CHAMPION)
+    assert version is not None
+    where = ["--host", "127.0.0.1", "--port", str(port), "--workers", "1", "--env-manager", "local"]
+    return {
+        "mediarank": model_server.command(registry.verified(version), version.digest, port),
+        "mlflow": [
+            sys.executable,
+            "-m",
+            "mlflow",
+            "models",
+            "serve",
+            "-m",
+            "models:/mediarank-retrieval@champion",
+            *where,
+        ],
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_the_champion_is_served_over_http(project: Path) -> None:
+@pytest.mark.parametrize("kind", ["mediarank", "mlflow"])
+def test_the_champion_is_served_over_http(project: Path, kind: str) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    variables = model_server.environment(project, Registry(project).uri)
+    uri = Registry(project).uri
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # mlflow starts uvicorn by its name
+    variables = {**child_environment(project), "PATH": path, "MLFLOW_TRACKING_URI": uri, "MLFLOW_REGISTRY_URI": uri}
     with (project / "served.log").open("w") as log:
         server = subprocess.Popen(
-            model_server.command("retrieval", port), env=variables, stdout=log, stderr=log, start_new_session=True
+            commands(project, port)[kind], env=variables, stdout=log, stderr=log, start_new_session=True
         )
     try:
         deadline = time.monotonic() + 180
@@ -195,11 +245,16 @@ def test_the_champion_is_served_over_http(project: Path) -> None:
             assert server.poll() is None, (project / "served.log").read_text()
             assert time.monotonic() < deadline
             time.sleep(0.2)
-        by_id = _ask(port, {"item": "images/sea_002.png"}, count=3)
-        assert [(hit["rank"], hit["query"]) for hit in by_id] == [(k, "images/sea_002.png") for k in (1, 2, 3)]
-        content = (project / "data/raw/media/images/sea_002.png").read_bytes()
-        by_picture = _ask(port, {"image": base64.b64encode(content).decode()}, count=3)
-        assert [hit["name"] for hit in by_picture] == [hit["name"] for hit in by_id]
+        item = "images/sea_002.png"
+        by_id = _ask(port, {"item": item}, count=100)
+        assert [(hit["rank"], hit["query"]) for hit in by_id] == [(k, item) for k in range(1, 72)], "all but itself"
+        content = base64.b64encode((project / "data/raw/media" / item).read_bytes()).decode()
+        packed = unpack(Registry(project).packed(Registry(project).versions("retrieval")[0]))
+        vectors = {name: matrix.rows([item])[0].tolist() for name, matrix in packed.collection.items()}
+        for record in ({"image": content}, {"clip": content}, {"sound": content}, vectors):
+            found = [hit["name"] for hit in _ask(port, record, count=100)]
+            assert [name for name in found if name != item] == [hit["name"] for hit in by_id]
+            assert len(found) == 72
         with pytest.raises(urllib.error.HTTPError) as refused:
             _ask(port, {"item": "images/nosuch.png"}, count=3)
         assert refused.value.code in (400, 500)
@@ -217,7 +272,7 @@ def test_without_a_champion_there_is_nothing_to_serve_or_compare_with(project: P
         promotion.champion_drift(project, "concepts", CONFIG)
 
 
-def test_what_can_not_be_served_is_reported(fitted: Path) -> None:
+def test_what_can_not_be_served_is_said(fitted: Path) -> None:
     with pytest.raises(ConfigError, match=r"concepts can't be promoted"):
         promote(fitted, fitted_project.COPYING, CONFIG, systems=["concepts"])
 
@@ -230,7 +285,7 @@ def _answers(port: int) -> bool:
         return False
 
 
-def _ask(port: int, record: dict[str, str], count: int) -> list[dict[str, Any]]:
+def _ask(port: int, record: dict[str, Any], count: int) -> list[dict[str, Any]]:
     body = json.dumps({"dataframe_records": [record], "params": {"count": count}}).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310 - loopback

@@ -207,6 +207,7 @@ class TrainingQueries:
         iterations : of L-BFGS, for sigmoids
         """
         known: dict[tuple[Any, ...], tuple[KeywordRule, Floats]] = {}
+        single = len({candidate.raw_key() for candidate in candidates}) > 1  # they are only compared
         learned = []
         for candidate in candidates:
             if candidate.kind in ("count", "transfer"):
@@ -216,19 +217,19 @@ class TrainingQueries:
             else:
                 key = candidate.raw_key()
                 if key not in known:
-                    known[key] = self._raw(candidate)
+                    known[key] = self._raw(candidate, single)
                 rule, raw = known[key]
                 learned.append(self._on_scale(replace(rule, scale=candidate.scale, power=candidate.power), raw))
         return learned
 
-    def _raw(self, candidate: KeywordRule) -> tuple[KeywordRule, Floats]:
+    def _raw(self, candidate: KeywordRule, single: bool) -> tuple[KeywordRule, Floats]:
         """The candidate with absolute sharpness, and its raw scores of the queries."""
         absolute = replace(candidate, sharpness=candidate.sharpness / self.scale)
         if candidate.kind == "ridge":
             own = self.keywords.rows[self.asked]
             kernel = np.exp(absolute.sharpness * self.similarity[:, self.asked])
             np.fill_diagonal(kernel, 1.0)
-            found, raw = fit_ridge(kernel, own, candidate.penalty)
+            found, raw = fit_ridge(kernel, own, candidate.penalty, single=single)
             coefficients = np.zeros(self.keywords.rows.shape, np.float32)
             coefficients[self.asked] = found
             return replace(absolute, coefficients=coefficients), raw

@@ -1,8 +1,9 @@
 """Coordinate ascent on mean average precision itself (Metzler & Croft 2007).
 
-A ranking does not change when its weights are scaled, so they are kept on the unit sphere of the L1 norm. One weight
-after another tries doubling steps, up and down, and keeps the best; learning ends when a whole round gains too little.
-Every try ranks all training rows, so only the first few hundred queries are used.
+A ranking does not change when its weights are scaled, so they live on the unit sphere of the L1 norm. One weight
+after another tries steps that double, up and down, and keeps the best; it ends when a whole round gains too little.
+Every try ranks all training rows, so a fit takes a few hundred queries. Restarts are fits with other seeds: seed 0
+starts at equal weights on the first queries, every other seed at random weights on queries of its own.
 """
 
 from __future__ import annotations
@@ -20,29 +21,25 @@ from mediarank.types import Doubles, Floats
 
 @dataclass
 class CoordinateAscent:
-    """Coordinate ascent.
-
-    tolerance : learning ends after a round that gains less mAP than this
-    smallest : first step, as a share of the L1 norm
-    doublings : how often a step grows
-    queries : how many training queries are ranked
+    """tolerance : the gain in mAP below which a round is the last; smallest : first step, in shares of the L1 norm
+    doublings : how often a step grows; queries : how many training queries are ranked
     """
 
     tolerance: float = 1e-3
     rounds: int = 10
     smallest: float = 0.01
     doublings: int = 6
-    queries: int = 200
+    queries: int = 300
     seed: int = 0
     weights_: Doubles = field(init=False, repr=False)
     training_map_: float = field(init=False, repr=False)
 
     def fit_triplets(self, data: Triplets) -> CoordinateAscent:
-        data = data.first_queries(self.queries)
+        data = data.first_queries(self.queries, skip=self.seed * self.queries)
         d = data.phi.shape[1]
         columns = np.ascontiguousarray(data.phi.T)
         rng = np.random.default_rng(self.seed)
-        weights = np.full(d, 1.0 / d)
+        weights = np.full(d, 1.0 / d) if self.seed == 0 else rng.dirichlet(np.ones(d))
         steps = self.smallest * 2.0 ** np.arange(self.doublings)
         steps = np.concatenate([steps, -steps])
         reached = mean_average_precision(data.phi @ weights, data)

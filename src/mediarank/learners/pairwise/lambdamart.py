@@ -19,23 +19,27 @@ from mediarank.types import Floats, MediarankError
 
 @dataclass
 class LambdaMART:
-    """LambdaMART.
+    """trees, leaves, rate : at most how many, how large, how bold; smallest_leaf : rows that a leaf needs
 
-    trees, leaves, rate : number of trees, leaves per tree, learning rate
-    smallest_leaf : rows that a leaf needs
+    held_out : share of the training queries that says when to stop; patience : trees without gain until then
     """
 
-    trees: int = 100
+    trees: int = 500
     leaves: int = 31
     rate: float = 0.1
     smallest_leaf: int = 50
+    held_out: float = 0.2
+    patience: int = 20
     seed: int = 0
     booster_: Any = field(init=False, repr=False)
 
     def fit_triplets(self, data: Triplets) -> LambdaMART:
-        """Learn from the rows and their judgments; LightGBM forms the pairs itself."""
+        """From the rows and their judgments; it forms the pairs itself."""
         lightgbm = import_lightgbm()
-        rows = lightgbm.Dataset(data.phi, data.relevant.astype(np.float32), group=np.diff(data.offsets))
+        queries = len(data.offsets) - 1
+        stopping = round(self.held_out * queries) if queries > 1 else 0
+        learned, rest = data.first_queries(queries - stopping), data.first_queries(stopping, skip=queries - stopping)
+        rows = _dataset(lightgbm, learned)
         settings = {
             "objective": "lambdarank",
             "num_leaves": self.leaves,
@@ -47,8 +51,14 @@ class LambdaMART:
             "force_row_wise": True,
             "num_threads": jobs(),
             "verbosity": -1,
+            "metric": "map",
+            "eval_at": [int(np.diff(data.offsets).max())],
         }
-        self.booster_ = lightgbm.train(settings, rows, num_boost_round=self.trees)
+        watched: dict[str, Any] = {}
+        if stopping:
+            watched["valid_sets"] = [_dataset(lightgbm, rest, rows)]
+            watched["callbacks"] = [lightgbm.early_stopping(self.patience, verbose=False)]
+        self.booster_ = lightgbm.train(settings, rows, num_boost_round=self.trees, **watched)
         return self
 
     def predict(self, phi: Floats) -> Floats:
@@ -56,8 +66,9 @@ class LambdaMART:
         return np.asarray(self.booster_.predict(phi, num_threads=jobs()), dtype=np.float32)
 
     def arrays(self) -> dict[str, npt.NDArray[np.uint8]]:
-        """The forest as bytes of text, without the lines about this machine's threads."""
-        lines = self.booster_.model_to_string().splitlines()
+        """The forest as bytes of text, without the lines that tell of the machine's threads."""
+        best = self.booster_.best_iteration
+        lines = self.booster_.model_to_string(num_iteration=best if best > 0 else -1).splitlines()
         text = "\n".join(line for line in lines if not line.startswith("[num_threads:"))
         return {"forest": np.frombuffer(text.encode(), dtype=np.uint8)}
 
@@ -67,6 +78,11 @@ class LambdaMART:
         ranker = cls()
         ranker.booster_ = import_lightgbm().Booster(model_str=forest.tobytes().decode())
         return ranker
+
+
+def _dataset(lightgbm: Any, data: Triplets, reference: Any = None) -> Any:
+    relevant = data.relevant.astype(np.float32)
+    return lightgbm.Dataset(data.phi, relevant, group=np.diff(data.offsets), reference=reference)
 
 
 def import_lightgbm() -> Any:

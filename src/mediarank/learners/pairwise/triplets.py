@@ -20,9 +20,7 @@ Positions = npt.NDArray[np.intp]
 
 @dataclass(frozen=True)
 class DrawnPairs:
-    """Sampled pairs of query and item, and the triplets among them.
-
-    query, item (n,) : positions of the items compared, the pairs of one visit to a query together
+    """query, item (n,) : positions of the items compared, the pairs of one visit to a query together
     visit (n,) : 0, 0, …, 1, 1, …: which visit a pair belongs to
     relevant (n,) : the item is of the query's class
     better, worse (t,) : triplets, as numbers of pairs, in random order
@@ -39,8 +37,8 @@ class DrawnPairs:
 def draw_pairs(classes: npt.ArrayLike, instances: int, rng: np.random.Generator, negatives: int = 3) -> DrawnPairs:
     """About `instances` triplets: queries in random order, all relevant items of each, `negatives` others for each.
 
-    classes : (n,) the class of every training item. After all queries have been used, they are used again with other
-    negatives. Items that are alone in their class, or in the only class, can't be queries.
+    classes : (n,) the class of every training item. Once all queries have had their turn they come again and meet
+    other negatives. Items that are alone in their class, or in the only class, can't be queries.
     """
     labels = np.unique(np.asarray(classes), return_inverse=True)[1]
     sizes = np.bincount(labels)
@@ -89,12 +87,8 @@ def _joined(
 
 @dataclass(frozen=True)
 class Triplets:
-    """Rows of φ and the triplets among them.
-
-    phi (n, d) : scaled φ of each pair
-    query (n,) : a number that rises, the same for pairs of one query
-    relevant (n,) : whether the pair's item is relevant
-    better, worse (t,) : rows of φ; the first belongs before the second
+    """phi (n, d) : scaled φ of each pair; query (n,) : a number that rises, the same for pairs of one query
+    relevant (n,) : whether the pair's item is; better, worse (t,) : rows of φ, the first belongs before the second
     """
 
     phi: Floats
@@ -127,10 +121,18 @@ class Triplets:
         """(queries + 1,) where the rows of each query begin."""
         return np.concatenate([[0], np.flatnonzero(np.diff(self.query)) + 1, [len(self.query)]]).astype(np.int64)
 
-    def first_queries(self, count: int) -> Triplets:
-        """The first `count` queries only, for learners that can't take all."""
-        if count >= len(self.offsets) - 1:
+    def first_queries(self, count: int, skip: int = 0) -> Triplets:
+        """Only so many queries, for learners that can't take all.
+
+        skip : start behind so many queries, and at the first again where the end is reached
+        """
+        visits = len(self.offsets) - 1
+        if count >= visits:
             return self
-        rows = int(self.offsets[count])
-        kept = self.better < rows
-        return Triplets(self.phi[:rows], self.query[:rows], self.relevant[:rows], self.better[kept], self.worse[kept])
+        start = skip % visits
+        start = start if start + count <= visits else visits - count
+        first, last = int(self.offsets[start]), int(self.offsets[start + count])
+        kept = (self.better >= first) & (self.better < last)
+        own = slice(first, last)
+        better, worse = self.better[kept] - first, self.worse[kept] - first
+        return Triplets(self.phi[own], self.query[own], self.relevant[own], better, worse)

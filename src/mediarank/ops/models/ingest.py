@@ -56,7 +56,7 @@ def ingest(root: Path, uri: str | None = None, say: Callable[[str], None] = prin
         if champion is None:
             say(f"{system}: there is no champion to rank with; mediarank promote makes one.")
             continue
-        packed = unpack(registry.packed(champion))
+        packed = unpack(registry.verified(champion))
         found.append(Ingested(champion, rank_new(packed, root / "data", root / ".mediarank/cache/features")))
         _write(root / INGESTED / system, found[-1].scores)
         say(found[-1].summary())

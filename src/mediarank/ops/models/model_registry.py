@@ -1,8 +1,8 @@
-"""Models in MLflow's registry: one model per system, one version per dvc.lock, aliases `champion` and `challenger`.
+"""MLflow's registry: one registered model per system, one version per dvc.lock, aliases `champion` and `challenger`.
 
 A version is the packed model (`packing.py`) with the script that loads it (`mlflow_model.py`), kept among the artifacts
-of the system's run. It also has the summary that a later version is compared with. Importing MLflow costs seconds, so
-it is imported when a `Registry` is opened.
+of the system's run. It also carries what a later version is compared with, and the digest of its packed files, which
+`verified` compares. Importing MLflow costs seconds, so it is imported when a `Registry` is opened.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlparse
 
-from mediarank import store
+from mediarank import disk, store
+from mediarank.ops.models.answering import FILES, ITEM
+from mediarank.ops.models.packing import Packed, digest, require_digest
+from mediarank.ops.models.request_body import DEFAULT_COUNT
 from mediarank.ops.runs.tracking import prepare_database
 from mediarank.ops.services.access import redacted
 from mediarank.ops.services.environment import state_folder
-from mediarank.types import MediarankError
+from mediarank.types import DataError, MediarankError
 
 CHAMPION: Final = "champion"
 CHALLENGER: Final = "challenger"
@@ -31,6 +34,7 @@ ARTIFACT: Final = "model"
 PACKED: Final = "packed"
 LOCK_TAG: Final = "mediarank.lock"
 METHOD_TAG: Final = "mediarank.method"
+DIGEST_TAG: Final = "mediarank.sha256"
 SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
 
 
@@ -38,9 +42,10 @@ SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
 class Version:
     """A registered version.
 
+    run : MLflow's id of the run that has its files
     lock : the key of the dvc.lock it came from
-    method : the method it serves
-    run : MLflow's id
+    method : that it serves
+    digest : of its packed files; empty if it was registered before digests were kept
     """
 
     system: str
@@ -48,6 +53,7 @@ class Version:
     run: str
     lock: str
     method: str
+    digest: str
     aliases: tuple[str, ...] = ()
 
     @property
@@ -74,44 +80,45 @@ class Registry:
         self._client = MlflowClient(tracking_uri=self.uri, registry_uri=self.uri)
 
     def versions(self, system: str) -> list[Version]:
-        """All versions of a system, newest first."""
+        """All of a system, newest first."""
         with _explained(self.uri):
             found = self._client.search_model_versions(f"name = '{model_name(system)}'")
-            # A search does not return the aliases of a version; the model has them.
+            # A search does not say which aliases a version bears, the model does.
             aliases = self._aliases(system) if found else {}
             made = [_version(system, v, aliases) for v in found]
         return sorted(made, key=lambda v: int(v.number), reverse=True)
 
     def bearing(self, system: str, alias: str) -> Version | None:
-        """The version that has the alias, if any."""
+        """The version that bears the alias, if one does."""
         return next((v for v in self.versions(system) if alias in v.aliases), None)
 
     def of_lock(self, system: str, key: str) -> Version | None:
-        return next((v for v in self.versions(system) if v.lock == key), None)
+        """The version of a dvc.lock. One without a digest can't be verified, so it does not count."""
+        return next((v for v in self.versions(system) if v.lock == key and v.digest), None)
 
-    def register(self, system: str, packed: Path, run: str, lock: str, method: str, features: Sequence[str]) -> Version:
+    def register(self, packed: Packed, run: str, lock: str) -> Version:
         """Keep a packed model in the system's run and register it."""
         from mlflow.pyfunc import save_model
 
-        state = state_folder(self.root)
-        with tempfile.TemporaryDirectory(dir=state) as folder, _explained(self.uri), warnings.catch_warnings():
+        system, method, files = packed.system, packed.model.served, packed.workspace.data
+        tags = {LOCK_TAG: lock, METHOD_TAG: method, DIGEST_TAG: digest(files)}
+        scratch = disk.scratch(state_folder(self.root) / "registering", tempfile.mkdtemp)
+        with scratch as folder, _explained(self.uri), warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*input example.*")  # the signature is given, so none is needed
-            model = Path(folder) / ARTIFACT
+            model = folder / ARTIFACT
             save_model(
                 path=str(model),
                 python_model=str(SCRIPT),
-                artifacts={PACKED: str(packed)},
-                signature=_signature(features),
+                artifacts={PACKED: str(files)},
+                signature=_signature(packed),
                 # Given, not inferred: inferring would load the model in yet another environment.
                 pip_requirements=[f"mediarank=={package_version('mediarank')}"],
             )
             self._client.log_artifacts(run, str(model), ARTIFACT)
             if not self._client.search_registered_models(f"name = '{model_name(system)}'"):
                 self._client.create_registered_model(model_name(system))
-            made = self._client.create_model_version(
-                model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags={LOCK_TAG: lock, METHOD_TAG: method}
-            )
-        return Version(system, str(made.version), run, lock, method)
+            made = self._client.create_model_version(model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags=tags)
+        return Version(system, str(made.version), run, lock, method, tags[DIGEST_TAG])
 
     def call(self, alias: str, version: Version) -> None:
         """Move an alias to a version."""
@@ -123,7 +130,7 @@ class Registry:
             self._client.delete_registered_model_alias(model_name(system), alias)
 
     def note(self, version: Version, key: str, value: str) -> None:
-        """Put a tag on a version."""
+        """Leave a tag on a version."""
         with _explained(self.uri):
             self._client.set_model_version_tag(model_name(version.system), version.number, key, value)
 
@@ -133,7 +140,7 @@ class Registry:
             self._client.log_dict(version.run, content, name)
 
     def folder(self, version: Version) -> Path:
-        """The version's files on this machine; files kept elsewhere are fetched once."""
+        """The version's files on this machine; what is kept elsewhere is fetched once."""
         with _explained(self.uri):
             address = urlparse(self._client.get_run(version.run).info.artifact_uri)
             if address.scheme in ("", "file"):
@@ -151,6 +158,17 @@ class Registry:
         """The packed model among the version's files."""
         return self.folder(version) / "artifacts" / PACKED
 
+    def verified(self, version: Version) -> Path:
+        """The packed model, after its files have been compared with the version's digest."""
+        if not version.digest:
+            raise DataError(
+                f"Version {version.number} of {version.system} was registered without a digest of its files, so they "
+                "can't be verified. Run `mediarank promote`, which registers it again."
+            )
+        packed = self.packed(version)
+        require_digest(packed, version.digest)
+        return packed
+
     def _aliases(self, system: str) -> dict[str, list[str]]:
         aliases: dict[str, list[str]] = {}
         for alias, number in self._client.get_registered_model(model_name(system)).aliases.items():
@@ -160,26 +178,28 @@ class Registry:
 
 def _version(system: str, found: Any, aliases: dict[str, list[str]]) -> Version:
     number, tags = str(found.version), found.tags
-    return Version(
-        system, number, found.run_id, tags.get(LOCK_TAG, ""), tags.get(METHOD_TAG, ""), tuple(aliases.get(number, ()))
-    )
+    lock, method, files = (tags.get(tag, "") for tag in (LOCK_TAG, METHOD_TAG, DIGEST_TAG))
+    return Version(system, number, found.run_id, lock, method, files, tuple(aliases.get(number, ())))
 
 
-def _signature(features: Sequence[str]) -> Any:
+def _signature(packed: Packed) -> Any:
+    """What a request may hold: types that keep frames take one list of numbers per frame."""
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
     from mlflow.types.schema import Array
 
-    asked = [ColSpec("string", "item", required=False), ColSpec("string", "image", required=False)]
-    asked += [ColSpec(Array(DataType.double), name, required=False) for name in features]
+    asked = [ColSpec("string", name, required=False) for name in (ITEM, *FILES)]
+    for name in packed.model.needs.features:
+        kind = Array(DataType.double)
+        asked.append(ColSpec(Array(kind) if packed.keeps_frames(name) else kind, name, required=False))
     columns = {"query": "string", "rank": "long", "name": "string", "score": "double"}
     answered = [ColSpec(kind, name) for name, kind in columns.items()]
-    return ModelSignature(Schema(asked), Schema(answered), ParamSchema([ParamSpec("count", "long", 20)]))
+    return ModelSignature(Schema(asked), Schema(answered), ParamSchema([ParamSpec("count", "long", DEFAULT_COUNT)]))
 
 
 @contextmanager
 def _explained(uri: str) -> Iterator[None]:
-    """Turn MLflow's errors into our own, with a remedy."""
+    """What MLflow refuses becomes an error of ours, with a remedy."""
     from mlflow.exceptions import MlflowException
 
     try:

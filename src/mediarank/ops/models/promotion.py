@@ -1,9 +1,9 @@
-"""From candidate to champion: register, test in a new process, compare, and only then promote.
+"""From candidate to champion: registered, tried in a fresh process, compared, and only then promoted.
 
-`promote` does all of this for the version in the workspace, system by system, and gives a `Decision` for each. A
-candidate is promoted unless it is significantly worse than the champion on the named metric, query by query. Drift
-beyond the limits in params.yaml also stops a scheduled promotion; a person who promotes by hand sees the drift and
-decides. The test in a new process can't be skipped.
+`promote` takes the version in the workspace through all of it, system by system, and gives a `Decision` for each. A
+candidate is promoted unless it is worse beyond noise on the named metric, query by query, against the champion. A
+scheduled promotion is stopped by drift beyond the limits in params.yaml, too; a person who promotes by hand sees the
+drift and decides. The trial can't be waived.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 
 import pandas as pd
 
-from mediarank import store
+from mediarank import disk, store
 from mediarank.asking.describe import Copying
 from mediarank.evaluation.significance import paired_randomisation
 from mediarank.ops.models.champion_drift import Movement, movements, version_summary
 from mediarank.ops.models.model_registry import CHALLENGER, CHAMPION, Registry, Version
-from mediarank.ops.models.packing import needs_of, pack
+from mediarank.ops.models.packing import ChangedModel, needs_of, pack
 from mediarank.ops.models.promotion_config import PromotionConfig
 from mediarank.ops.models.trial import TrialFailed, try_out
 from mediarank.ops.runs.results import PROMOTION
@@ -37,7 +37,7 @@ from mediarank.types import ConfigError, DataError
 class Comparison:
     """Candidate against champion on the queries that both have.
 
-    shared : their share of the champion's queries
+    shared : the share of the champion's queries that these are
     p : two-sided, of a paired randomisation test; NaN if there is no query
     """
 
@@ -54,11 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Decision:
-    """The decision about a candidate.
-
-    champion : the version number of the champion before
-    why : the reasons, in sentences
-    """
+    """What became of a candidate. champion : the version's number before; why : in sentences"""
 
     system: str
     candidate: str
@@ -101,8 +97,8 @@ def promote(
 ) -> list[Decision]:
     """Decide about the version in the workspace, for the systems named or all that can be served.
 
-    scheduled : unattended, so drift beyond the limits keeps the champion
-    force : promote a model that is worse or can't be compared; a model that does not load and rank is never promoted
+    scheduled : nobody is watching, so drift beyond the limits keeps the champion
+    force : promote what is worse, or can't be compared; a model that does not load and rank is never promoted
     """
     root = root.resolve()
     lock = read_lock(root)
@@ -119,8 +115,8 @@ def promote(
                 candidate = _register(registry, lock, system, tracked.systems[system], copying)
             try:
                 decisions.append(_decide(registry, root, candidate, config, scheduled, force))
-            except TrialFailed as error:
-                failed.append(str(error))  # decide about the other systems nevertheless
+            except (TrialFailed, ChangedModel) as error:
+                failed.append(str(error))  # the other systems are decided about all the same
             else:
                 say(decisions[-1].summary())
     store.write_json(root / PROMOTION, [decision.to_json() for decision in decisions])
@@ -133,8 +129,7 @@ def _servable(lock: Lock, systems: Sequence[str], say: Callable[[str], None]) ->
     outs = [lock.root / out for out in lock.outs("data/systems")]
     fitted = []
     for out in outs:
-        # A collection may lack the labels that a system needs; then nothing was fitted or measured, and the facts say
-        # why.
+        # A collection may lack the labels that a system needs; then it has fitted or measured nothing, and says why.
         facts = store.read_json(out / "model.json")
         if "skipped" in facts:
             continue
@@ -145,19 +140,17 @@ def _servable(lock: Lock, systems: Sequence[str], say: Callable[[str], None]) ->
     unknown = [name for name in systems if name not in fitted]
     if unknown:
         raise ConfigError(
-            f"{', '.join(unknown)} can't be promoted: the systems with results are {', '.join(fitted) or 'none'}."
+            f"{', '.join(unknown)} can't be promoted: fitted and measured here are {', '.join(fitted) or 'none'}."
         )
     return [name for name in fitted if name in (systems or fitted)]
 
 
 def _register(registry: Registry, lock: Lock, system: str, run: str, copying: Copying) -> Version:
-    # The packed files must be those of the lock, or the version would have a wrong name.
+    # What is packed must be what the lock says, or the version would bear a wrong name.
     for below in (f"data/systems/{system}", "data/features", "data/manifest", "data/check_features"):
         lock.files(below)
-    with tempfile.TemporaryDirectory(dir=state_folder(lock.root)) as folder:
-        target = Path(folder) / "packed"
-        packed = pack(lock.root / "data", system, copying, target)
-        return registry.register(system, target, run, lock.key, packed.model.served, packed.model.needs.features)
+    with disk.scratch(state_folder(lock.root) / "packing", tempfile.mkdtemp) as folder:
+        return registry.register(pack(lock.root / "data", system, copying, folder / "packed"), run, lock.key)
 
 
 def _decide(
@@ -166,10 +159,11 @@ def _decide(
     system = candidate.system
     champion = registry.bearing(system, CHAMPION)
     if champion is not None and champion.number == candidate.number:
-        return Decision(system, candidate.number, champion.number, False, ("It is already the champion.",))
+        return Decision(system, candidate.number, champion.number, False, ("It is the champion already.",))
     registry.call(CHALLENGER, candidate)
+    registry.verified(candidate)
     found = try_out(registry.folder(candidate), root / f"data/systems/{system}/scores/{candidate.method}", root)
-    why = [f"It loads and ranks {found['queries']} test queries in a new process."]
+    why = [f"It loads and ranks {found['queries']} test queries in a fresh process."]
     comparison: Comparison | None = None
     moved: tuple[Movement, ...] = ()
     against: list[str] = []
@@ -182,26 +176,26 @@ def _decide(
         against = _objections(comparison, moved, config, scheduled)
         why += against or [_praise(comparison, config)]
     promoted = not against or force
-    if promoted:
-        if against:
-            why.append("Promoted nevertheless, because of --force.")
-        registry.call(CHAMPION, candidate)
-        registry.call_no_more(CHALLENGER, system)
+    if promoted and against:
+        why.append("Promoted all the same, because it was forced.")
     before = None if champion is None else champion.number
     decision = Decision(system, candidate.number, before, promoted, tuple(why), comparison, moved)
     registry.note(candidate, "mediarank.decision", " ".join(why)[:4000])
     registry.keep(candidate, PROMOTION.rpartition("/")[2], decision.to_json())
+    if promoted:  # the alias of the champion moves last: whoever is killed before decides again
+        registry.call_no_more(CHALLENGER, system)
+        registry.call(CHAMPION, candidate)
     return decision
 
 
 def compare(champion: Path, candidate: Path, metric: str, config: PromotionConfig) -> Comparison:
-    """Compare two packed models on the queries that both were measured on."""
+    """Two packed models on the queries that both were measured on."""
     columns = []
     for folder in (champion, candidate):
         table = store.read_table(folder / "per_query.parquet")
         if metric not in table:
             known = ", ".join(name for name in table.columns if name not in ("method", "query"))
-            raise ConfigError(f"promotion.metric: there is no {metric!r} by query; choose from {known}.")
+            raise ConfigError(f"promotion.metric: there is no {metric!r} by query; there are {known}.")
         columns.append(table.set_index("query")[metric])
     both = pd.concat(columns, axis=1, join="inner", keys=["champion", "candidate"]).dropna().sort_index()
     if both.empty:
@@ -225,17 +219,17 @@ def _objections(
             f"few to compare (min_shared is {config.min_shared:g}); look at both and use --force."
         )
     elif comparison.worse(config):
-        against.append(f"It is significantly worse than the champion: {_figures(comparison)}.")
+        against.append(f"It is worse than the champion beyond noise: {_figures(comparison)}.")
     too_far = [movement for movement in moved if movement.too_far]
     if scheduled and too_far:
         parts = (f"{m.what} ({m.measure} {m.value:.3g}, limit {m.limit:g})" for m in too_far)
-        against.append(f"The data drifted: {', '.join(parts)}. If that is intended, run mediarank promote by hand.")
+        against.append(f"The data drifted: {', '.join(parts)}. If that is meant, run mediarank promote by hand.")
     return against
 
 
 def _praise(comparison: Comparison, config: PromotionConfig) -> str:
     better = comparison.candidate > comparison.champion and comparison.p < config.significance
-    return f"It is {'better' if better else 'not significantly worse'}: {_figures(comparison)}."
+    return f"It is {'better' if better else 'not worse beyond noise'}: {_figures(comparison)}."
 
 
 def _without_nan(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +245,7 @@ def _figures(found: Comparison) -> str:
 def champion_drift(
     root: Path, system: str, config: PromotionConfig, uri: str | None = None
 ) -> tuple[Version, list[Movement]]:
-    """A system's champion, and the drift between its version and the one in the workspace."""
+    """A system's champion, and what moved between its version and the one in the workspace."""
     registry = Registry(root, uri)
     champion = registry.bearing(system, CHAMPION)
     if champion is None:
@@ -263,7 +257,7 @@ def champion_drift(
 
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
-    """Wait until no other process promotes in this project."""
+    """Wait until no other process of this project promotes."""
     with (state_folder(root) / "promotion.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,10 +1,11 @@
-"""Load a model in a new process and let it rank the test queries.
+"""Load a model in a fresh process and let it rank the test queries.
 
 `python -m mediarank.ops.models.trial MODEL SCORES`.
 
-MODEL is a folder as MLflow keeps it, SCORES the scores that the system's stage wrote for the served method. The model
-must give the same scores, or others that put everything in the same order: then nothing was lost between the stage and
-the registry. Prints the result as JSON; the exit code is 1 if it ranks differently.
+MODEL is a folder as MLflow keeps it, SCORES what the system's stage wrote for the method that is served. The model
+must give the same scores, or others that put everything in the same order: then nothing was lost on the way from the
+stage to the registry. The score of an item for itself is not compared, as it is not answered. Prints what it found as
+JSON; the exit code is 1 if it ranks otherwise.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from mediarank.systems.model import Orders
 from mediarank.types import MediarankError
 
 TOLERANCE: Final = 1e-3
-"""Allowed difference, as a share of the scores' standard deviation or of the pairs: another processor adds in another
-order, which may swap near ties."""
+"""Of the scores' standard deviation, or of the pairs: another processor sums in another order, which may turn near
+ties."""
 SECONDS: Final = 900
 
 
@@ -35,17 +36,17 @@ class TrialFailed(MediarankError):
 
 
 def try_out(model: Path, scores: Path, root: Path) -> dict[str, Any]:
-    """Run the trial in a new process: how many queries it ranked, and the difference to the recorded scores."""
+    """Run the trial in a fresh process: how many queries it ranked, and how far from what was recorded."""
     command = [sys.executable, "-m", "mediarank.ops.models.trial", str(model), str(scores)]
     try:
         done = subprocess.run(
             command, cwd=root, env=child_environment(root), capture_output=True, text=True, timeout=SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise TrialFailed(f"{model} did not rank the test queries within {SECONDS} s; it is not promoted.") from None
+        raise TrialFailed(f"{model} did not rank the test queries within {SECONDS} s; it stays unpromoted.") from None
     if done.returncode:
         words = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
-        raise TrialFailed(f"{model} does not load and rank in a new process:\n{words}")
+        raise TrialFailed(f"{model} does not load and rank in a fresh process:\n{words}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -60,19 +61,23 @@ def trial(model: Path, scores: Path) -> dict[str, Any]:
     asked, names = recorded.ids.tolist(), list(recorded.names)
     opened = loaded.unwrap_python_model().packed.model
     answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(opened.names)})
-    found = answers.pivot(index="query", columns="name", values="score").loc[asked, names].to_numpy()
+    found = answers.pivot(index="query", columns="name", values="score").reindex(index=asked, columns=names).to_numpy()
+    own = np.equal.outer(np.array(asked, object), np.array(names, object))  # an item is not among its own answers
+    found = np.where(own, recorded.values, found)
     worst = difference(np.asarray(recorded.values), found, opened.orders)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
 
 def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any], orders: Orders = "names") -> float:
-    """How differently two sets of scores (items × names) rank; 0 if they are the same.
+    """How far two sets of scores (items × names) are from ranking alike; 0 if they are the same.
 
-    The largest difference in standard deviations, or the largest share of pairs in another order, whichever is smaller:
-    a stage may record places instead of scores.
+    The largest difference in standard deviations, or the largest share of pairs that are in another order, whichever
+    is less: a stage may record places instead of scores.
 
     orders : whether the names of one item are put in order, or the items of one name
     """
+    if np.isnan(found).any():
+        return float("inf")
     apart = float(np.abs(found - recorded).max()) / (float(np.std(recorded)) or 1.0)
     if apart <= TOLERANCE:
         return apart
@@ -81,7 +86,7 @@ def difference(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any], orde
 
 
 def _turned(recorded: np.ndarray[Any, Any], found: np.ndarray[Any, Any]) -> float:
-    """The share of pairs that are in another order, or that are ordered now but were not."""
+    """The share of pairs that are in another order, or in an order at all where they were not."""
     before, after = (np.sign(np.subtract.outer(scores, scores)) for scores in (recorded, found))
     return float(np.mean(before != after))
 
@@ -90,7 +95,7 @@ def main() -> None:
     found = trial(Path(sys.argv[1]), Path(sys.argv[2]))
     print(json.dumps(found))
     if found["worst_difference"] > TOLERANCE:
-        sys.exit(f"It ranks differently from the stage: the scores differ by {found['worst_difference']:.2g}.")
+        sys.exit(f"It ranks otherwise than the stage did: they differ by {found['worst_difference']:.2g}.")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from mediarank import disk
 from mediarank.ops.runs.tracked_values import LOCK_TAG, SYSTEM_TAG, Record, gather
 from mediarank.ops.services.access import redacted
 from mediarank.ops.services.environment import state_folder
@@ -103,6 +104,8 @@ def _track(lock: Lock, record: Record, store: str) -> TrackedRun:
         # Only this process writes, so the process that began this run was interrupted.
         for half_made in (*nested, run):
             client.delete_run(half_made.info.run_id)
+            if store.startswith(SQLITE):  # a deleted run keeps its files, which nobody looks for any more
+                disk.remove(lock.root / ARTIFACTS / half_made.info.run_id)
     run_id = _start(client, experiment, record)
     systems = {}
     try:

@@ -1,8 +1,8 @@
-"""`make up` and `make down`: the Prefect server, what runs its deployments, MLflow UI and explorer, on loopback.
+"""`make up` and `make down`: the Prefect server, the runner of its deployments, MLflow UI and explorer, on loopback.
 
-`up` starts what does not run yet, waits until everything answers and the deployments of `prefect.yaml` are registered,
-and returns the addresses. `down` ends exactly that. Ports come from `MEDIARANK_PREFECT_PORT`, `MEDIARANK_MLFLOW_PORT`
-and `MEDIARANK_EXPLORER_PORT`.
+`up` starts the services that are not running, waits until all answer and the deployments of `prefect.yaml` are
+registered, and returns the addresses. `down` ends exactly these. Ports come from `MEDIARANK_PREFECT_PORT`,
+`MEDIARANK_MLFLOW_PORT` and `MEDIARANK_EXPLORER_PORT`.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class ServiceError(MediarankError):
 
 @dataclass(frozen=True)
 class Service:
-    """Something `up` starts.
+    """A service that `up` starts.
 
     answers : whether it is ready, given the record of its process
-    port, variable : where it listens, and what to set to have it elsewhere; 0 and nothing if it does not
+    port, variable : where it listens, and the variable that changes it; 0 and empty if it does not listen
     variables : for its environment
     prepare : what to do before it is started
-    after : the service that must answer before this one starts, and with which it is started anew
+    after : the service that must answer before this one starts, and with which it is restarted
     """
 
     name: str
@@ -73,7 +73,7 @@ class Service:
 
 
 def services(root: Path) -> tuple[Service, ...]:
-    """What there is to start, in the order to start it."""
+    """The services, in the order in which they start."""
     prefect = _port("MEDIARANK_PREFECT_PORT", 4200)
     mlflow = _port("MEDIARANK_MLFLOW_PORT", 5000)
     explorer = _port("MEDIARANK_EXPLORER_PORT", 8765)
@@ -93,7 +93,7 @@ def services(root: Path) -> tuple[Service, ...]:
             "MEDIARANK_PREFECT_PORT",
             {
                 "PREFECT_API_URL": f"{server}/api",
-                # Without this the UI in the browser asks the default port.
+                # Without this the UI in the browser uses the default port.
                 "PREFECT_SERVER_UI_API_URL": f"{server}/api",
                 "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": server,
                 HOSTS: f"{HOST}:{prefect},localhost:{prefect}",
@@ -118,7 +118,7 @@ def services(root: Path) -> tuple[Service, ...]:
             "explorer",
             "The explorer",
             (sys.executable, "-m", "mediarank", "explore", "--port", str(explorer)),
-            # Answers before the first run as well, when no page has anything to show yet.
+            # Also answers before the first run, when no page has anything to show.
             lambda record: _get(f"{record.address}/static/icon.svg") is not None,
             explorer,
             "MEDIARANK_EXPLORER_PORT",
@@ -128,7 +128,7 @@ def services(root: Path) -> tuple[Service, ...]:
             f"the deployments of {DECLARED}",
             (sys.executable, str(root / "flows" / "deployments.py")),
             lambda record: all(_registered(server, name, record.started, access) for name in deployments(root)),
-            # A run that is asked for in the UI should not wait ten seconds.
+            # A run requested in the UI should not wait ten seconds.
             variables={"PREFECT_API_URL": f"{server}/api", "PREFECT_RUNNER_POLL_FREQUENCY": "3", **passwords},
             after="prefect",
         ),
@@ -136,7 +136,7 @@ def services(root: Path) -> tuple[Service, ...]:
 
 
 def deployments(root: Path) -> list[str]:
-    """What `prefect.yaml` declares, as Prefect names it: flow and deployment."""
+    """The deployments that `prefect.yaml` declares, by Prefect's names: flow and deployment."""
     path = root / DECLARED
     if not path.exists():
         raise ConfigError(f"There is no {DECLARED} in {root}, which says what to run when; run this in the project.")
@@ -145,9 +145,9 @@ def deployments(root: Path) -> list[str]:
 
 
 def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -> dict[str, str]:
-    """Start what does not run yet; the addresses of what can be looked at, by name.
+    """Start the services that are not running; returns the addresses to open, by name.
 
-    seconds : how long all of it may take to answer
+    seconds : how long all of them together may take to answer
     """
     root = root.resolve()
     wanted = {service.name: service for service in services(root)}
@@ -162,7 +162,7 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
                 if known is not None and stays and service.after not in started:
                     say(f"{service.what} already runs (process {known.pid}).")
                     continue
-                if known is not None:  # it died, moves to another port or belongs to a server that did
+                if known is not None:  # it died, or it or its server gets another port
                     end(known)
                 if service.port and in_use(service.port):
                     raise ServiceError(
@@ -181,13 +181,13 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
             _end(root, records, started)
             raise
     for service in wanted.values():
-        say(f"{service.what:<30} {service.address or 'served; they and their runs are in the Prefect UI'}")
+        say(f"{service.what:<30} {service.address or 'served; see the Prefect UI'}")
     say(f"The Prefect UI asks for a password; it is in {access_file(root)}")
     return {name: service.address for name, service in wanted.items() if service.address}
 
 
 def down(root: Path, say: Callable[[str], None] = print) -> list[str]:
-    """End what `up` started, and nothing else; the names of what was still running."""
+    """End what `up` started, and nothing else; returns the names of the services that were still running."""
     root = root.resolve()
     with alone(root):
         records = read_records(root)
@@ -198,7 +198,7 @@ def down(root: Path, say: Callable[[str], None] = print) -> list[str]:
 
 
 def _end(root: Path, records: dict[str, Record], names: list[str]) -> None:
-    """Last started, first ended: the runner wants to tell the server that it goes."""
+    """End services in reverse order, so that the runner can still sign off at the server."""
     for name in sorted(names, key=lambda name: records[name].started, reverse=True):
         end(records.pop(name))
         write_records(root, records)
@@ -215,7 +215,7 @@ def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> N
 
 
 def _registered(server: str, deployment: str, since: float, access: str) -> bool:
-    """Whether a deployment was registered by the process started at `since`, which now asks for runs."""
+    """Whether a deployment was registered by the process started at `since`, which now polls for runs."""
     found = _get(f"{server}/api/deployments/name/{deployment}", authorization(access))
     if not isinstance(found, dict) or found.get("status") != "READY":
         return False
@@ -224,7 +224,7 @@ def _registered(server: str, deployment: str, since: float, access: str) -> bool
 
 
 def _get(address: str, headers: Mapping[str, str] = MappingProxyType({})) -> Any:
-    """What a page answers, as JSON or text; None if nothing does."""
+    """The answer of a page, as JSON or text; None if there is none."""
     request = urllib.request.Request(address, headers=dict(headers))  # noqa: S310 - loopback
     try:
         with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - loopback

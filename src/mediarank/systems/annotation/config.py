@@ -39,6 +39,8 @@ METHODS: Final[Mapping[str, Method]] = {
     "2pknn_tagprop": Method("tagprop", ("two_pass",)),
     "ridge": Method("jec", ("ridge",)),
     "ridge_tagprop": Method("tagprop", ("ridge",)),
+    "2pknn_aligned": Method("aligned", ("two_pass",)),
+    "ridge_aligned": Method("aligned", ("ridge",)),
 }
 
 
@@ -60,6 +62,7 @@ class Config:
     ndcg_depth : k of NDCG@k, the positions in which order matters, chosen from these
     epsilon : weight of pairs beyond these positions
     rounds : of RankBoost, chosen from these; step : see `learners/boosting/pair_rankboost.py`
+    alignment_powers : of a type's agreement with the words, its weight in the aligned sum; chosen from these
     tagprop_neighbours, tagprop_iterations : of TagProp; the iterations also of other sigmoids
     queries : the most training images to use as queries, fewer if their distances don't fit into memory_gib; all
         training images are neighbours
@@ -79,6 +82,7 @@ class Config:
     epsilon: Annotated[float, Field(gt=0)] = 1e-4
     rounds: tuple[Count, ...] = (200, 400)
     step: Step = "bound"
+    alignment_powers: tuple[Count, ...] = (1, 2, 4)
     tagprop_neighbours: Count = 150
     tagprop_iterations: Count = 60
     queries: Count = 5000
@@ -97,15 +101,17 @@ class Config:
         unknown = sorted(set(self.distances) - set(self.features))
         if unknown:
             raise ConfigError(f"systems.annotation.distances names {', '.join(unknown)}, which is not in its features.")
-        if not (self.pairs and self.rounds and self.ndcg_depth):
-            raise ConfigError("systems.annotation: give at least one number of pairs, of rounds and of ndcg_depth.")
+        if not (self.pairs and self.rounds and self.ndcg_depth and self.alignment_powers):
+            raise ConfigError(
+                "systems.annotation: give at least one number of pairs, rounds, ndcg_depth and alignment_powers."
+            )
 
     def with_only(self, settings: Mapping[str, int]) -> Config:
         """With the numbers that were chosen, where there was a choice."""
         if not settings:
             return self
-        pairs, rounds, depth = (settings[name] for name in ("pairs", "rounds", "ndcg_depth"))
-        return replace(self, pairs=(pairs,), rounds=(rounds,), ndcg_depth=(depth,))
+        chosen: dict[str, Any] = {name: (value,) for name, value in settings.items()}
+        return replace(self, **chosen)
 
     def queries_among(self, images: int) -> int:
         """How many of the training images are queries: a distance takes 4 bytes and its rank one."""

@@ -1,4 +1,5 @@
-"""Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, TagProp's weights.
+"""Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, weights
+by TagProp or by agreement with the words.
 
 `RANKERS` names them. Some have numbers that cross-validation chooses: a fit returns all options.
 """
@@ -22,6 +23,7 @@ from mediarank.learners.neighbours.tagprop import TagProp
 from mediarank.similarity.rank_levels import rank_thresholds
 from mediarank.systems.annotation.config import Config
 from mediarank.systems.annotation.images import Labelled, Part
+from mediarank.types import Floats
 
 Weighting = Literal["none", "pairs", "draw"]
 Options = list[tuple[dict[str, int], NeighbourRanker]]
@@ -88,6 +90,33 @@ def fit_best_feature(part: Part) -> NeighbourRanker:
     return _only(part.labelled, int(np.argmax(shared)))
 
 
+def fit_aligned(part: Part, config: Config) -> Options:
+    """Distances weighted by a power of how well they agree with the words, over some hundreds of images.
+
+    A type's agreement is the correlation of its distances with the words that two images share, times −1; a type
+    below 0 has no weight. Where no type agrees, all count alike.
+    """
+    some = replace(part, rows=part.rows[:: max(1, len(part.rows) // 500)])
+    shared = consistency(part.keywords.rows[some.asked()], part.keywords.rows)
+    other = part.labelled.asked[some.rows][:, None] != part.images  # an image tells nothing about itself
+    agreement = np.array([_agreement(values[some.rows[:, None], part.images][other], shared[other])
+                          for values in part.labelled.stack])  # fmt: skip
+    agreement = np.maximum(agreement, 0) if (agreement > 0).any() else np.ones(len(agreement))
+    options: Options = []
+    for power in config.alignment_powers:
+        weights = (agreement / agreement.max()) ** power
+        found = (weights / weights.sum() / part.labelled.spread).astype(np.float32)
+        options.append(({"alignment_powers": power}, WeightedSum(found)))
+    return options
+
+
+def _agreement(distances: Floats, shared: Floats) -> float:
+    """−1 × their correlation; 0 where one of them is constant."""
+    first, second = distances - distances.mean(dtype=np.float64), shared - shared.mean(dtype=np.float64)
+    size = float(np.sqrt(np.square(first).sum() * np.square(second).sum()))
+    return -float((first * second).sum()) / size if size > 1e-12 else 0.0
+
+
 def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
     """TagProp's weights, learned over neighbours pooled from all types: those with the best rank by any of them.
 
@@ -120,6 +149,7 @@ RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "rnn": lambda part, config, quick: fit_boosted(part, config, "pairs", quick),
     "drawn_rnn": lambda part, config, quick: fit_boosted(part, config, "draw", quick),
     "tagprop": lambda part, config, _: [({}, fit_tagprop(part, config))],
+    "aligned": lambda part, config, _: fit_aligned(part, config),
 }
 """Ranker -> how it is fitted to a part of the images, by the settings; quick : only to choose settings"""
 

@@ -28,6 +28,7 @@ from mediarank.types import FeatureMatrix, Floats, Judgments
 LEARNED_TYPES: Final = ("class_probabilities", "class_probability_roots")
 PENALTIES: Final = (0.03, 0.1, 0.3)
 TEMPERATURES: Final = (0.05, 0.1, 0.2)
+"""Lower ones suit known classes a little better, and cost much on queries of classes that were never seen."""
 BLOCK: Final = 1024
 """Items whose kernel values are held at a time."""
 
@@ -92,6 +93,8 @@ def fit_class_scores(
     learning: Sequence[str],
     pool: Sequence[str],
     choosing: Sequence[str],
+    penalties: Sequence[float] = PENALTIES,
+    temperatures: Sequence[float] = TEMPERATURES,
 ) -> tuple[ClassScores, Floats]:
     """The scores, and the probabilities (items, classes) of every item of the collection.
 
@@ -108,19 +111,29 @@ def fit_class_scores(
     kernels = tuple(kernel for kernel, _ in fitted)
     gram = sum(gram for _, gram in fitted) / len(fitted)
     others = np.setdiff1d(np.arange(len(collection.items)), places)
-    solved = [fit_ridge(gram, members - shares, penalty) for penalty in PENALTIES]
+    solved = [fit_ridge(gram, members - shares, penalty) for penalty in penalties]
     found = _raw_of_all(kernels, [coef for coef, _ in solved], [matrix[others] for matrix in rows])
-    raw = np.empty((len(PENALTIES), len(collection.items), len(names)), np.float32)
+    raw = np.empty((len(penalties), len(collection.items), len(names)), np.float32)
     for k, (_, left_out) in enumerate(solved):
         raw[k, others], raw[k, places] = found[k], left_out
     chosen = _Choice(collection, pool, choosing)
     shares = shares.astype(np.float32)
     best, temperature = max(
-        product(range(len(PENALTIES)), TEMPERATURES),
+        product(range(len(penalties)), temperatures),
         key=lambda tried: chosen.judge(probabilities_of(raw[tried[0]], shares, tried[1])),
     )
-    scores = ClassScores(tuple(of_types), kernels, names, solved[best][0], shares, PENALTIES[best], temperature)
+    scores = ClassScores(tuple(of_types), kernels, names, solved[best][0], shares, penalties[best], temperature)
     return scores, probabilities_of(raw[best], shares, temperature)
+
+
+def left_out_classes(classes: Sequence[str]) -> frozenset[str]:
+    """Every fifth class; none where there are fewer than five. They stand for classes that were never seen.
+
+    >>> sorted(left_out_classes(["a", "b", "c", "d", "e", "f"]))
+    ['a', 'f']
+    """
+    names = sorted(set(classes))
+    return frozenset(names[::5]) if len(names) >= 5 else frozenset()
 
 
 def learned_rows(probabilities: Floats) -> tuple[Floats, Floats]:

@@ -26,6 +26,8 @@ class Config:
         default those of `unlabelled`, or else all
     unlabelled : feature types that count, all alike, where there are no classes to learn from; by default all
     serve : the method that answers; by default the one that validated best
+    new_classes : serve only what also suits queries of classes that were never seen; set it to false where every
+        query will be of a known class
     class_items : items that class probabilities are learned from, at most; their cost grows with its cube
     scaling_pairs : training pairs that scale φ
     instances : triplets to learn from
@@ -39,6 +41,7 @@ class Config:
     serve: str | None = None
     class_scores: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
+    new_classes: bool = True
     class_items: Count = 4000
     scaling_pairs: Count = 20_000
     instances: Count = 50_000

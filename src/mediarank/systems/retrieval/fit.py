@@ -20,10 +20,10 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
-from mediarank.systems.retrieval.class_scores import ClassScores, fit_class_scores, learned_rows
+from mediarank.systems.retrieval.class_scores import ClassScores, fit_class_scores, learned_rows, left_out_classes
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
-from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS, candidates, padded
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS, candidates, harmless, padded
 from mediarank.systems.retrieval.model import Model
 from mediarank.types import ConfigError, NotApplicable
 
@@ -50,6 +50,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     test, choosing = (inputs.labels.queries_among(items) for items in (test, choosing))
     enough = _enough(collection, learning, choosing)
     class_scores: ClassScores | None = None
+    unseen: Collection | None = None
     asked = _sample(choosing, config.validation_queries, np.random.default_rng([config.seed, 2]))
     known = sorted({*base, *rank, *valid})
     if enough and set(config.methods) & set(LEARNED_METHODS):
@@ -57,6 +58,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         class_scores, probabilities = fit_class_scores(
             collection, config.features, config.scored_types, few, known, asked
         )
+        unseen = _unseen(collection, config, class_scores, few, known, asked) if config.new_classes else None
         collection = collection.with_rows(learned_rows(probabilities))
     scaler = fit_scaler(
         collection.restricted_to(to_scale).rows, config.scaling_pairs, np.random.default_rng([config.seed, 0])
@@ -64,8 +66,15 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     if not enough:
         return _without_labels(collection, scaler, config)
     labelled, pool = collection.restricted_to(collection.labelled), collection.restricted_to(known)
-    fitted = fit_methods(collection.restricted_to(learning), pool, asked, scaler, config)
+    novel = unseen.restricted_to(known).validation(_left_out(collection, few, asked), scaler) if unseen else None
+    fitted = fit_methods(collection.restricted_to(learning), pool, asked, scaler, config, novel)
     validation = {method: found.validation_map for method, found in fitted.items()}
+    reference = _best_plain(fitted).ranker
+    able = {
+        method: value
+        for method, value in validation.items()
+        if method not in LEARNED_METHODS or harmless([fitted[method].ranker], reference, novel)
+    }
     learnable = max(fitted.values(), key=lambda found: found.validation_map).better_than_chance
     model = Model.of_collection(
         collection,
@@ -73,7 +82,9 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         scaler,
         {method: found.ranker for method, found in fitted.items()},
         validation,
-        choose_served(validation, config.serve) if learnable or config.serve else without_labels(config),
+        choose_served(validation if config.serve else able, config.serve)
+        if learnable or config.serve
+        else without_labels(config),
         {method: dict(found.parameters) for method, found in fitted.items()},
         None
         if learnable
@@ -85,13 +96,46 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
 
 
+def _left_out(collection: Collection, learning: Sequence[str], asked: Sequence[str]) -> list[str]:
+    """The validation queries of those classes that stand for classes never seen."""
+    out = left_out_classes([collection.classes[item] for item in learning])
+    return [item for item in asked if collection.classes[item] in out]
+
+
+def _unseen(
+    collection: Collection,
+    config: Config,
+    scores: ClassScores,
+    learning: Sequence[str],
+    known: Sequence[str],
+    asked: Sequence[str],
+) -> Collection | None:
+    """The collection with class probabilities learned without a fifth of the classes; None without their queries."""
+    queries = set(_left_out(collection, learning, asked))
+    out = left_out_classes([collection.classes[item] for item in learning])
+    rest = [item for item in asked if item not in queries]
+    if not (queries and rest):
+        return None
+    kept = [item for item in learning if collection.classes[item] not in out]
+    fixed = ([scores.penalty], [scores.temperature])
+    _, found = fit_class_scores(collection, config.features, scores.features, kept, known, rest, *fixed)
+    return collection.with_rows(learned_rows(found))
+
+
 def fit_methods(
-    learning: Collection, pool: Collection, asked: Sequence[str], scaler: PhiScaler, config: Config
+    learning: Collection,
+    pool: Collection,
+    asked: Sequence[str],
+    scaler: PhiScaler,
+    config: Config,
+    novel: Validation | None = None,
 ) -> dict[str, Chosen]:
     """Every configured method, learned from triplets of `learning` and chosen by queries among the items of `pool`.
 
     The rankers of paper 003 see the feature types alone; those of `LEARNED_METHODS` also the learned dimensions, which
     the collections' rows hold behind them.
+
+    novel : queries of classes never seen; `blend` chooses among what loses nothing there
     """
     classes = [learning.classes[item] for item in learning.items]
     drawn = draw_pairs(classes, config.instances, np.random.default_rng([config.seed, 1]), config.negatives)
@@ -108,8 +152,17 @@ def fit_methods(
     linear = {method: found for method, found in fitted.items() if method not in CURVED}
     for method in config.methods:
         if method in LEARNED_METHODS:
-            fitted[method] = fit_best(method, triplets, validation, candidates(method, plain, validation, linear))
+            tried = candidates(method, plain, validation, linear)
+            if method == "blend":
+                tried = harmless(tried, _best_plain(linear).ranker, novel) or tried[:1]
+            fitted[method] = fit_best(method, triplets, validation, tried)
     return {method: fitted[method] for method in dict.fromkeys((*config.methods, *fitted))}
+
+
+def _best_plain(fitted: Mapping[str, Chosen]) -> Chosen:
+    """The best validated of the linear methods that look at the feature types alone."""
+    plain = [found for method, found in fitted.items() if method not in (*CURVED, *LEARNED_METHODS)]
+    return max(plain, key=lambda found: found.validation_map)
 
 
 def without_labels(config: Config) -> str:

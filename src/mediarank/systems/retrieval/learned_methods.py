@@ -3,11 +3,14 @@
 All are linear in φ with its learned dimensions, so search, explanation and feedback treat them like any other:
 `posteriors` ranks by one learned similarity, cosine or Bhattacharyya's coefficient; `learned_similarity` is OPAR-II
 over all of φ; `blend` is a convex combination of a fitted linear method on plain φ and a learned similarity.
+
+Class probabilities say little of an item whose class was never seen. So a fifth of the classes is left out of a second
+fit, and its queries tell which combinations lose nothing there (`harmless`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -44,6 +47,17 @@ def candidates(method: str, plain: int, validation: Validation, fitted: Mapping[
         for name, axis in learned.items()
         for share in SHARES
     ]
+
+
+def harmless(tried: Sequence[Ranker], plain: Ranker, novel: Validation | None) -> list[Ranker]:
+    """Those that rank queries of classes never seen no worse than a method on plain φ does.
+
+    novel : such queries, or None where there are too few classes to tell; then all are returned
+    """
+    if novel is None:
+        return list(tried)
+    bound = novel.judge(plain)[0]
+    return [ranker for ranker in tried if novel.judge(ranker)[0] >= bound]
 
 
 def padded(ranker: Any, dimensions: int) -> FixedWeights:

@@ -1,0 +1,161 @@
+"""Learned similarities inside φ: class probabilities that are fair to training items, searched with and taught."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from made_retrieval import inputs
+
+from mediarank.labels import Labels
+from mediarank.similarity.shortlist import Shortlist
+from mediarank.systems.contract import Inputs
+from mediarank.systems.model import Parts
+from mediarank.systems.retrieval.class_scores import fit_class_scores
+from mediarank.systems.retrieval.collection import Collection
+from mediarank.systems.retrieval.config import Config
+from mediarank.systems.retrieval.fit import fit
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
+from mediarank.systems.retrieval.live import Feedback, LiveRanker
+from mediarank.systems.retrieval.model import Model
+from mediarank.types import ConfigError, FeatureMatrix, Roles
+
+CONFIG = Config(
+    features=("good", "noise"),
+    methods=("uni_con", "opar2", "ranknet", *LEARNED_METHODS),
+    scaling_pairs=2000,
+    instances=2000,
+    unlabelled=("good",),
+)
+
+
+def corners(count: int = 240, classes: int = 6) -> Inputs:
+    """Classes at the two ends of a line each: similarity alone takes the ends for different things."""
+    rng = np.random.default_rng(0)
+    ids = np.array([f"i{k:03d}" for k in range(count)])
+    member = np.arange(count) % classes
+    side = rng.choice([-1.0, 1.0], size=count)
+    good = rng.normal(size=(count, classes)) * 0.3
+    good[np.arange(count), member] += 3 * side
+    noise = rng.normal(size=(count, 4))
+    role = [("base", "rank", "valid", "test")[(k // classes) % 4] for k in range(count)]
+    return Inputs(
+        {
+            "good": FeatureMatrix(ids, tuple(f"g{k}" for k in range(classes)), good.astype(np.float32)),
+            "noise": FeatureMatrix(ids, tuple("wxyz"), noise.astype(np.float32)),
+        },
+        Labels({"classes": pd.DataFrame({"item": ids, "class": [f"c{m}" for m in member]})}),
+        Roles(pd.DataFrame({"item_id": ids, "group_id": ids, "role": role, "fold": 0})),
+    )
+
+
+def test_class_probabilities_join_what_looks_different() -> None:
+    model = fit(corners(), CONFIG).model
+    assert model.validation["posteriors"] > model.validation["uni_con"] + 0.2
+    assert model.validation["learned_similarity"] > model.validation["opar2"]
+    assert model.validation["unlabelled"] > model.validation["uni_con"], "noise is left out"
+
+
+def test_training_items_have_scores_of_a_fit_without_them() -> None:
+    """With classes at random nothing can be learned, so a left-out item is not put into its own class."""
+    given = inputs(count=120)
+    table = given.labels["classes"].copy()
+    table["class"] = np.random.default_rng(3).permutation(table["class"].to_numpy())
+    collection = Collection.of(Inputs(given.features, Labels({"classes": table}), given.roles), ("noise",))
+    learning, rest = list(collection.items[:80]), list(collection.items[80:])
+    scores, found = fit_class_scores(collection, ("noise",), ("noise",), learning, collection.items, rest, [1e-3])
+    own = np.array([scores.classes.index(collection.classes[item]) for item in learning])
+    right = (found[:80].argmax(axis=1) == own).mean()
+    seen = (scores.probabilities([collection.rows[0][:80]]).argmax(axis=1) == own).mean()
+    assert seen > 0.9, "a fit that has seen an item remembers it"
+    assert right < 0.7
+    assert found.sum(axis=1) == pytest.approx(1, abs=1e-5)
+    np.testing.assert_array_equal(found[80:], scores.probabilities([collection.rows[0][80:]]))
+    np.testing.assert_array_equal(found[80:81], scores.probabilities([collection.rows[0][80:81]]), "on its own")
+
+
+def test_the_model_opens_from_its_files_and_takes_new_items() -> None:
+    given = corners()
+    fitted = fit(given, CONFIG)
+    arrays, facts = fitted.model.to_arrays()
+    facts = json.loads(json.dumps(facts, allow_nan=False))
+    assert all(array.dtype != object for array in arrays.values())
+    model = Model.from_arrays(arrays, facts, Parts(given.features))
+    for method, recorded in fitted.scores.items():
+        found = model.rank(given.features, recorded.ids.tolist(), recorded.names, method)
+        np.testing.assert_allclose(found, recorded.values, atol=1e-4, err_msg=method)
+    twin = given.roles.items("test")[0]
+    grown = {
+        name: FeatureMatrix(
+            np.append(matrix.ids, "new"), matrix.names, np.concatenate([matrix.values, matrix.rows([twin])])
+        )
+        for name, matrix in given.features.items()
+    }
+    later = Model.from_arrays(arrays, facts, Parts(grown))
+    place = later.places([twin, "new"])
+    assert later.learned[0][place[0]] == pytest.approx(later.learned[0][place[1]], abs=1e-6)
+
+
+@pytest.mark.parametrize("method", [*LEARNED_METHODS, "ranknet"])
+def test_search_explanation_and_feedback_know_the_learned_dimensions(method: str) -> None:
+    given = corners()
+    model = fit(given, replace(CONFIG, serve=method)).model
+    assert isinstance(model, Model)
+    live = LiveRanker(model)
+    query = given.roles.items("test")[1]
+    vectors = live.vectors(query)
+    assert len(vectors) == 2, "one per feature type: what an outside file brings"
+    hits = live.search(vectors, 12, leave_out=query)
+    scores = model.rank(given.features, [query])[0]
+    assert [hit.score for hit in hits[:3]] == pytest.approx(
+        np.sort(np.delete(scores, model.places([query])))[:-4:-1], abs=1e-3
+    )
+    table = live.explain(vectors, hits[2].item)
+    assert table["contribution"].sum() == pytest.approx(hits[2].score, abs=1e-3)
+    assert "class_probabilities" in set(table["feature"])
+    short = Shortlist.build(list(model.rows), dimensions=4, cells=1)
+    assert [hit.item for hit in live.search(vectors, 5, shortlist=short)] == [h.item for h in live.search(vectors, 5)]
+    last, first = hits[11].item, hits[0].item
+    before = dict(zip(live.ids, live.scores(vectors), strict=True))
+    live.learn(Feedback(query, (last,), (first,)))
+    after = dict(zip(live.ids, live.scores(vectors), strict=True))
+    assert after[last] - after[first] > before[last] - before[first]
+
+
+def test_what_is_served_does_not_lose_on_classes_never_seen() -> None:
+    """Left-out classes look like known ones at one end, so posteriors alone confuse them."""
+    known, either = (fit(corners(), replace(CONFIG, new_classes=new)).model for new in (False, True))
+    assert known.served in LEARNED_METHODS
+    assert known.validation[known.served] == max(known.validation.values())
+    assert either.validation[either.served] <= known.validation[known.served]
+    assert either.validation[either.served] >= either.validation["uni_con"]
+
+
+def test_without_classes_the_named_types_count_alike() -> None:
+    given = corners()
+    model = fit(Inputs(given.features, Labels({}), given.roles), CONFIG).model
+    assert model.served == "unlabelled"
+    assert model.methods == ("uni_con", "unlabelled")
+    assert model.rankers["unlabelled"].ranking_weights.tolist() == [0.25] * 4 + [0.0] * 4
+    assert "good" in str(model.warning)
+    assert model.class_scores is None
+
+
+def test_types_that_are_not_compared_are_refused() -> None:
+    with pytest.raises(ConfigError, match="class_scores names hog"):
+        Config(features=("gist",), class_scores=("hog",))
+    with pytest.raises(ConfigError, match="unlabelled names hog"):
+        Config(features=("gist",), unlabelled=("hog",))
+
+
+def test_classes_of_test_items_are_not_looked_at() -> None:
+    given = corners()
+    table = given.labels["classes"].copy()
+    secret = table["item"].isin(given.roles.items("test"))
+    table.loc[secret, "class"] = table.loc[secret, "class"].to_numpy()[::-1]
+    one, other = (fit(replace(given, labels=labels), CONFIG) for labels in (given.labels, Labels({"classes": table})))
+    for method, scores in one.scores.items():
+        np.testing.assert_array_equal(scores.values, other.scores[method].values, err_msg=method)
