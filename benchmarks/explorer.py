@@ -2,7 +2,8 @@
 
 Vectors are drawn as in `asking.py`, working copies are tiny, and the stages' own functions fit the models. The explorer
 runs as its own process, as `mediarank explore` starts it, and is asked over loopback. Times are medians of the time
-until the whole answer is there, when it is warm; thumbnails are not among them.
+until the whole answer is there, when it is warm; thumbnails are not among them. `load` is that of the machine at the
+end, and `start_cpu_s` the seconds of one core until the first page: times on a busy machine say little without them.
 
     python benchmarks/explorer.py
     python benchmarks/explorer.py --items 2000
@@ -133,6 +134,8 @@ def measure(root: Path, repeats: int) -> dict[str, Any]:
                 time.sleep(0.02)
         start = time.perf_counter() - began
         assert status == 200
+        times = psutil.Process(process.pid).cpu_times()
+        start_cpu = times.user + times.system
         token = re.findall(r'name="page-token" content="([^"]+)"', page)[0]
         client = Client(port)
         warm = ["/", "/grid?start=120", "/search?item=i000000", "/find?name=concept001", "/item?item=i000001"]
@@ -165,7 +168,8 @@ def measure(root: Path, repeats: int) -> dict[str, Any]:
     finally:
         process.terminate()
         process.wait(30)
-    return {**found, "start_s": start, "rss_mb": memory, "after_a_label_ms": after_a_label, "errors": errors}
+    extra = {"after_a_label_ms": after_a_label, "start_cpu_s": start_cpu, "errors": errors, "load": os.getloadavg()[0]}
+    return {**found, "start_s": start, "rss_mb": memory, **extra}
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:

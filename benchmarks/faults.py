@@ -263,7 +263,7 @@ def doors(folder: Path) -> dict[str, int]:
     from mediarank.ops.services import access, local, processes
 
     folder.mkdir()
-    for name in ("MEDIARANK_PREFECT_PORT", "MEDIARANK_MLFLOW_PORT"):
+    for name in ("MEDIARANK_PREFECT_PORT", "MEDIARANK_MLFLOW_PORT", "MEDIARANK_EXPLORER_PORT"):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             os.environ[name] = str(probe.getsockname()[1])

@@ -39,7 +39,7 @@ class Project:
     @property
     def environment(self) -> dict[str, str]:
         inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "mediarank_"))}
-        ports = {"MEDIARANK_PREFECT_PORT": str(free_port()), "MEDIARANK_MLFLOW_PORT": str(free_port())}
+        ports = {f"MEDIARANK_{name}_PORT": str(free_port()) for name in ("PREFECT", "MLFLOW", "EXPLORER")}
         return inherited | quiet_environment(self.root) | ports | {
             "MEDIARANK_PYTHON": sys.executable,
             "PYTHONPATH": str(self.root / "src"),

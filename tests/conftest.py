@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
 import dvc  # noqa: F401 - importing it sets the level of asyncio's logger: the same
 import pytest
+import sklearn  # noqa: F401 - importing it sets two environment variables: the same
 from process_state import ProcessState
 
 # What `import_mlflow` sets for the whole process the first time that MLflow is used, in whichever test that is.

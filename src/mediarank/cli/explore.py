@@ -22,9 +22,13 @@ def explore(
     from mediarank.cli.opened import copying
     from mediarank.explorer.app import create_app
     from mediarank.explorer.doors import Doors
+    from mediarank.types import MediarankError
 
-    params = config.load()  # a wrong params.yaml is found before the page is opened
-    doors = Doors(host, port)
-    pages = create_app(Path.cwd(), doors, copying, originals=Path(params.collection.path))
+    doors, originals = Doors(host, port), None
+    try:
+        originals = Path(config.load().collection.path)
+    except MediarankError as error:  # pages still show what the last run wrote
+        print(error)
+    pages = create_app(Path.cwd(), doors, copying, originals=originals)
     print(f"The explorer: {doors.address}  (Ctrl+C ends it)")
     uvicorn.run(pages, host=host, port=port, log_level="warning", access_log=False)

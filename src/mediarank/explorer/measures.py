@@ -160,25 +160,37 @@ def calibrate(snapshot: Snapshot, ranked: Ranked) -> Calibrated:
     role = np.array([roles[snapshot.place[item]] in HELD_OUT for item in ranked.items], dtype=bool)
     held, unseen = looked & role, role | ~looked
     relevant = np.array([item in shown for item in ranked.items], dtype=bool)[held]
-    if not relevant.any():
+    calibration = _stored(snapshot.workspace, ranked)
+    if calibration is None and relevant.any():
+        calibration = fit_calibration(ranked.scores[held][:, None], relevant[:, None], [ranked.name])
+    if calibration is None:
         return Calibrated(ranked, shown, denied, None, unseen, None, None, (), int(held.sum()), 0, float("nan"))
-    scores = ranked.scores[held]
-    calibration = fit_calibration(scores[:, None], relevant[:, None], [ranked.name])
-    likely = calibration.probabilities(ranked.scores[:, None])[:, 0]
-    order = np.argsort(-scores, kind="stable")
-    right, depth = np.cumsum(relevant[order]), np.arange(1, len(order) + 1)
-    ends = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))  # a line never falls between equals
-    some = np.unique(np.linspace(0, len(ends) - 1, min(POINTS, len(ends))).round().astype(int))
-    precision, recall = right[ends] / depth[ends], right[ends] / right[-1]
-    points = tuple(
-        (float(t), float(p), float(r))
-        for t, p, r in zip(likely[held][order][ends][some], precision[some], recall[some], strict=True)
-    )
-    ap = float(np.mean((right / depth)[relevant[order]]))
+    likely = calibration.probabilities(ranked.scores[:, None], [ranked.name])[:, 0]
+    points, ap = _curve(likely[held], relevant)
     return Calibrated(
         ranked, shown, denied, likely, unseen, calibration, best_cut(likely[unseen]), points, int(held.sum()),
-        int(right[-1]), ap,
+        int(relevant.sum()), ap,
     )  # fmt: skip
+
+
+def _stored(workspace: Workspace, ranked: Ranked) -> Calibration | None:
+    """What the pipeline fitted for the served method, if it knows the name."""
+    served = ranked.method == workspace.model(ranked.system).served
+    found = workspace.calibration(ranked.system) if served else None
+    return found if found is not None and ranked.name in found else None
+
+
+def _curve(likely: Doubles, relevant: npt.NDArray[np.bool_]) -> tuple[tuple[tuple[float, float, float], ...], float]:
+    """Points of precision against recall, from the highest threshold down, and the average precision."""
+    if not relevant.any():
+        return (), float("nan")
+    order = np.argsort(-likely, kind="stable")
+    right, depth = np.cumsum(relevant[order]), np.arange(1, len(order) + 1)
+    ends = np.flatnonzero(np.append(np.diff(likely[order]) != 0, True))  # a line never falls between equals
+    ends = ends[np.unique(np.linspace(0, len(ends) - 1, min(POINTS, len(ends))).round().astype(int))]
+    values = zip(likely[order][ends], right[ends] / depth[ends], right[ends] / right[-1], strict=True)
+    points = tuple((float(t), float(p), float(r)) for t, p, r in values)
+    return points, float(np.mean((right / depth)[relevant[order]]))
 
 
 def denied_by(labels: Labels, system: str, name: str) -> frozenset[str]:

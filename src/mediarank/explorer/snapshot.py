@@ -8,10 +8,10 @@ a run writes the next version. Labels are those of this moment: the version's ow
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -66,7 +66,7 @@ class Snapshot:
     def following(self, journal_mark: str) -> Snapshot:
         """The same version with the labels of now."""
         merged = merge_read(self.source, self.workspace.manifest, Journal(label_folder(self.root)).read())
-        items = self.items.assign(**{"class": _classes(self.items["item"], merged.labels)})
+        items = self.items.assign(**{"class": _classes(self.items["item"].tolist(), merged.labels)})
         return replace(self, journal_mark=journal_mark, merged=merged, items=items)
 
     @property
@@ -121,7 +121,15 @@ class Snapshot:
 
     def judged(self, system: str) -> frozenset[str]:
         """The items that labels say something of, for `concepts` or `events`."""
-        return frozenset(self.labels["events"]["clip"]) if system == "events" else frozenset(self.labels.looked_at)
+        return self._judged_clips if system == "events" else self._looked_at
+
+    @cached_property
+    def _judged_clips(self) -> frozenset[str]:
+        return frozenset(self.labels["events"]["clip"].tolist())
+
+    @cached_property
+    def _looked_at(self) -> frozenset[str]:
+        return frozenset(self.labels.looked_at)
 
     @cached_property
     def groups(self) -> Mapping[str, list[str]]:
@@ -205,21 +213,22 @@ def _mark(paths: list[Path]) -> str:
 def _items(workspace: Workspace, labels: Labels) -> pd.DataFrame:
     """One row per item of the manifest; `quarantine` is the reason why it can't be used, or empty."""
     table = workspace.manifest.table.sort_values("item_id", ignore_index=True)
-    ids = table["item_id"].astype(str)
+    ids = table["item_id"].astype(str).tolist()
     role: dict[str, str] = {}
-    group = dict(zip(ids, table["group_id"].astype(str), strict=True))
+    group = dict(zip(ids, table["group_id"].astype(str).tolist(), strict=True))
     path = workspace.data / "splits/roles.parquet"
     if path.exists():
         roles = store.read_roles(path).table
-        role = dict(zip(roles["item_id"], roles["role"], strict=True))
-        group |= dict(zip(roles["item_id"], roles["group_id"].astype(str), strict=True))
+        known = roles["item_id"].tolist()
+        role = dict(zip(known, roles["role"].tolist(), strict=True))
+        group |= dict(zip(known, roles["group_id"].astype(str).tolist(), strict=True))
     taken = table["taken_at"].fillna("").astype(str) if "taken_at" in table else pd.Series([""] * len(table))
     bad = table["status"] == QUARANTINED
     return pd.DataFrame(
         {
-            "item": ids.to_numpy(),
+            "item": ids,
             "kind": table["kind"].astype(str).to_numpy(),
-            "folder": [str(PurePosixPath(item).parent) for item in ids],
+            "folder": [item.rpartition("/")[0] or "." for item in ids],
             "class": _classes(ids, labels),
             "role": [role.get(item, "") for item in ids],
             "group": [group[item] for item in ids],
@@ -235,6 +244,7 @@ def _items(workspace: Workspace, labels: Labels) -> pd.DataFrame:
     )
 
 
-def _classes(items: pd.Series, labels: Labels) -> list[str]:
-    classes = labels.class_of
+def _classes(items: Sequence[str], labels: Labels) -> list[str]:
+    table = labels["classes"]
+    classes = dict(zip(table["item"].tolist(), table["class"].tolist(), strict=True))
     return [classes.get(item, "") for item in items]

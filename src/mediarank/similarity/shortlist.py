@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.extmath import randomized_svd
 
 from mediarank.similarity.nearest import Positions
 from mediarank.types import DataError, Floats
@@ -48,6 +47,7 @@ class Shortlist:
     ) -> Shortlist:
         """Over the rows of all types. cells : of the inverted file; by default four times the root of the items"""
         import faiss
+        from sklearn.utils.extmath import randomized_svd  # slow to import, and most searches do without
 
         count = len(collections[0])
         if not count:

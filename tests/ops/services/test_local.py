@@ -65,6 +65,7 @@ def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
 def ports(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_PREFECT_PORT", str(free_port()))
     monkeypatch.setenv("MEDIARANK_MLFLOW_PORT", str(free_port()))
+    monkeypatch.setenv("MEDIARANK_EXPLORER_PORT", str(free_port()))
     # Settings of other tests must not reach the servers of this one.
     for name in ("PREFECT_HOME", "PREFECT_API_URL", "PREFECT_API_AUTH_STRING", "PREFECT_SERVER_API_AUTH_STRING"):
         monkeypatch.delenv(name, raising=False)
@@ -148,7 +149,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     said: list[str] = []
     addresses = services.up(project, said.append)
     records = processes.read_records(project)
-    assert set(records) == {"prefect", "mlflow", "runner"}
+    assert set(records) == {"prefect", "mlflow", "explorer", "runner"}
     assert all(address in "\n".join(said) for address in addresses.values())
     api = processes.prefect_api(project)
     assert api == f"{addresses['prefect']}/api"
@@ -231,9 +232,10 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     said.clear()
     assert services.up(project, said.append) == addresses
     again = processes.read_records(project)
-    assert [name for name in records if records[name].pid == again[name].pid] == ["prefect", "runner"]
+    assert [name for name in records if records[name].pid == again[name].pid] == ["explorer", "prefect", "runner"]
     assert [line.split(" already runs")[0] for line in said if "already" in line] == [
         "Prefect",
+        "The explorer",
         "the deployments of prefect.yaml",
     ]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from fastapi import APIRouter, Request
@@ -10,7 +11,7 @@ from fastapi.responses import Response
 
 from mediarank.evaluation.calibration import Count, Cut, estimate_count
 from mediarank.explorer.app import explorer_of
-from mediarank.explorer.measures import NOW, Calibrated, Ranked, calibrate, findable, rank, trials
+from mediarank.explorer.measures import ASKING, NOW, Calibrated, Ranked, calibrate, findable, rank, trials
 from mediarank.explorer.snapshot import Snapshot
 
 router = APIRouter()
@@ -84,6 +85,7 @@ def expected(known: Calibrated, line: float | None) -> Cut | None:
     )
 
 
+@lru_cache(maxsize=64)
 def total(known: Calibrated) -> Count | None:
     """How many items show the name in all: those that are labelled with it, and an estimate for the unlabelled."""
     if known.calibration is None:
@@ -91,8 +93,10 @@ def total(known: Calibrated) -> Count | None:
     items = known.ranked.items
     open_rows = np.array([item not in known.shown and item not in known.denied for item in items], dtype=bool)
     labelled = sum(item in known.shown for item in items)
-    scores: Any = known.ranked.scores[open_rows]
-    return estimate_count(known.calibration, known.ranked.name, scores, np.random.default_rng(SEED), labelled)
+    with ASKING:  # it takes some memory, so one at a time
+        return estimate_count(
+            known.calibration, known.ranked.name, known.ranked.scores[open_rows], np.random.default_rng(SEED), labelled
+        )
 
 
 def at_line(known: Calibrated, line: float | None) -> tuple[float, float] | None:
