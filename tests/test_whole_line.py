@@ -172,7 +172,7 @@ def test_what_was_learned_is_found(project: Path, tmp_path: Path, system: str, m
     ("what", "item", "reason"),
     [
         ("file", "images/damaged_cut.jpg", "truncated"),
-        ("file", "clips/damaged_text.mp4", "no image, clip or sound"),
+        ("file", "clips/damaged_text.mp4", "image, clip or sound"),
         ("label", "images/missing_001.jpg", "not in the collection"),
     ],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mediarank.ops.runs.dvc_repair import repair_rwlock
+from mediarank.ops.runs.lock_text import entries, joined
 
 PLAN = "dvc.yaml"
 LOCK = "dvc.lock"
@@ -136,23 +137,30 @@ def put_in_order(repo: Any, plan: Plan) -> None:
     In a `.gitignore` only lines added since the plan was read are moved; the rest stays as its author wrote it.
     DVC's lock is held by the caller.
     """
-    from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update
-
     from mediarank import store
 
     root = Path(repo.root_dir)
     locked = _locked(root)
     if locked != plan.ordered(locked):
-        content = parse_yaml_for_update((root / LOCK).read_text(), LOCK)
-        for name in plan.ordered(locked):
-            content["stages"].move_to_end(name)
-        store.write_text(root / LOCK, dumps_yaml(content))
+        store.write_text(root / LOCK, _reordered((root / LOCK).read_text(), plan.ordered(locked)))
     for path, outs in _ignore_files(plan.stages).items():
         before, found = plan.ignored[path], _lines(root / path)
         added = [line for line in found if line not in before]
         ordered = (*(line for line in found if line in before), *_in_order(added, outs))
         if found != ordered:
             store.write_text(root / path, "".join(f"{line}\n" for line in ordered))
+
+
+def _reordered(text: str, order: Sequence[str]) -> str:
+    from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update
+
+    blocks = entries(text)
+    if blocks is not None:
+        return joined(blocks, order)
+    content = parse_yaml_for_update(text, LOCK)
+    for name in order:
+        content["stages"].move_to_end(name)
+    return str(dumps_yaml(content))
 
 
 def _unreadable(root: Path, error: Exception) -> Exception:

@@ -15,6 +15,7 @@ closes. HOLD is an open file that the server and its guards keep open, and comma
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -51,6 +52,7 @@ def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Calla
         if not request:
             return None
         _bury()
+        gc.freeze()  # the children's collector need not look at, and so copy, what was imported here
         if _fork() == 0:
             channel.close()
             return _guard(json.loads(request), files, grace)
