@@ -381,6 +381,7 @@ def share(folder: Path, images: int = 120, clips: int = 40) -> dict[str, float]:
     from mediarank.cli import main as run_command
 
     folder.mkdir()
+    shutil.copytree(ROOT / "baseline", folder / "baseline")
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["collection"] |= {"path": str(ROOT / "src/mediarank/collections/demo")}
     params["collection"]["demo"] |= {"images": images, "clips": clips}
@@ -419,14 +420,15 @@ def share(folder: Path, images: int = 120, clips: int = 40) -> dict[str, float]:
                     stack.enter_context(mock.patch.object(module, name, timed(original, kind)))
         began = time.process_time()
         for words in commands:
-            with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()) as said:
+            said = io.StringIO()
+            with redirect_stderr(said), redirect_stdout(said):
                 stack.enter_context(mock.patch.object(sys, "argv", ["mediarank", *words]))
                 try:
                     code = run_command()  # type: ignore[func-returns-value]
                 except SystemExit as ended:
                     code = ended.code
             if code:
-                raise RuntimeError(f"{' '.join(words)} failed: {said.getvalue()}")
+                raise RuntimeError(f"{' '.join(words)} failed: {said.getvalue()[-2000:]}")
         total = time.process_time() - began
     return {
         "check_hash_s": round(spent["hash"], 3),
