@@ -7,6 +7,7 @@ What damage to caches does is tested beside them (`features`, `media`, `verify`)
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import resource
 import signal
@@ -151,3 +152,15 @@ def test_kill_9_between_and_within_stages_changes_no_byte(tmp_path: Path) -> Non
         repair_rwlock(project)
     toy_project.plain_repro(project)
     assert toy_project.contents(project) == toy_project.contents(undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_stages_and_commands_leave_nothing_and_give_the_same_content() -> None:
+    """At two steps each; `benchmarks/faults.py --parts stages` takes every step of all of them."""
+    script = Path(__file__).parents[2] / "benchmarks/faults.py"
+    chosen = ["--parts", "stages", "--most", "2", "--only", "frames", "track", "promote", "label add"]
+    done = subprocess.run([sys.executable, str(script), *chosen], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert (found["kill_points"], found["kill_other_bytes"], found["kill_leftovers"]) == (8, 0, 0)

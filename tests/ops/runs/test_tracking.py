@@ -206,6 +206,7 @@ def test_an_interrupted_run_is_replaced(root: Path, status: str) -> None:
     assert {run.info.run_id for run in runs(root)} == {again.run_id, *again.systems.values()}
     assert {run.info.status for run in runs(root)} == {"FINISHED"}
     assert mlflow.get_run(finished.run_id).info.lifecycle_stage == "deleted"
+    assert {path.name for path in (root / "mlartifacts").iterdir()} == {again.run_id, *again.systems.values()}
 
 
 def test_a_failure_on_the_way_is_marked_and_the_next_attempt_succeeds(
