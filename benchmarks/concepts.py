@@ -88,12 +88,19 @@ def main() -> None:
     )
     parser.add_argument("--learn", choices=tuple(ROLES), default="all", help="see above")
     parser.add_argument("--positives", type=int, nargs=2, default=(25, 200), metavar=("FEWEST", "MOST"))
-    parser.add_argument("--repeats", type=int, default=15, help="timed runs of the speed part; the best counts")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=15,
+        help="timed runs of the speed part, of which the best counts; 0 leaves it out",
+    )
     parser.add_argument("--quick", action="store_true", help="a quick look: fewer pictures, types and seeds")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="Concept .* is skipped")
-    with one_thread():
-        report = speed(3 if options.quick else options.repeats)
+    report: dict[str, Any] = {}
+    if options.repeats:
+        with one_thread():
+            report = speed(3 if options.quick else options.repeats)
     if options.data and "paper" in options.rows:
         report |= claims(options)
     networks = [name for name in options.rows if name != "paper"]

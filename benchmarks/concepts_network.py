@@ -1,10 +1,11 @@
 """The network's row of the concepts benchmark: rare concepts with a pretrained network in the pool.
 
 Feature types are those of the set `all` in annotation_types.py, where they are cached: the network at two sizes and
-eleven hand-made types. For each concept there is a kernel ridge regression on each size of the network, and two SVMs
-on every type; a second row has the network alone. Pictures are dealt out 50/20/30 like in the rest of the benchmark;
-base models and rankers learn from the first two parts, rankers from held-out scores. The best method and the best
-cascade are those with the best validation; a cascade's evaluations are counted while it ranks the test part.
+eleven hand-made types. For each concept there is a kernel ridge regression on each type, and two SVMs on each size of
+the network; the row `network` has these two sizes alone, the row `all` everything. Pictures are dealt out 50/20/30
+like in the rest of the benchmark; base models and rankers learn from the first two parts, rankers from held-out scores.
+The best method and the best cascade are those with the best validation; a cascade's evaluations are counted while it
+ranks the test part.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def network_rows(
     pictures = describe_pictures(folder, cache, SETS["all"])
     items = sorted(pictures.looks)
     judgments, concepts = chosen_concepts(pictures.labels, items, *positives, limit)
-    features = dict(pictures.features) | {f"{name}_ridge": pictures.features[name] for name in NETWORK}
+    features = dict(pictures.features) | {f"{name}_svm": pictures.features[name] for name in NETWORK}
     described = Described(features, judgments, {}, pictures.looks, concepts)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in wanted}
     for seed in range(seeds):
@@ -55,7 +56,7 @@ def _needed(kind: str, wanted: list[str]) -> bool:
 def _train(described: Described, kind: str, seed: int) -> TrainedPool:
     roles = described.roles(seed)
     groups = dict(zip(roles.table["item_id"], roles.table["group_id"], strict=True))
-    config = SVMConfig(learner="ridge" if kind.endswith("_ridge") else "svm", seed=seed, roles=TRAINED)
+    config = SVMConfig(learner="svm" if kind.endswith("_svm") else "ridge", seed=seed, roles=TRAINED)
     return train_pool(kind, described.features[kind], described.judgments, roles.items(*TRAINED), config, groups)
 
 

@@ -8,7 +8,7 @@ An eigendecomposition would serve every λ, but costs far more than the three fa
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -48,7 +48,8 @@ def _fit(
     groups: npt.NDArray[np.intp] | None,
     dtype: type[np.float32] | type[np.float64],
 ) -> tuple[Floats, Floats]:
-    K, Y = np.array(kernel, dtype=dtype, order="F"), np.asarray(targets, dtype=dtype)
+    K: npt.NDArray[Any] = np.array(kernel, dtype=dtype, order="F")
+    Y: npt.NDArray[Any] = np.asarray(targets, dtype=dtype)
     if K.shape != (len(Y), len(Y)) or not penalty > 0:
         raise DataError(f"A kernel {K.shape} over {len(Y)} images with the penalty {penalty} can't be regressed on.")
     K += K.T.copy()
