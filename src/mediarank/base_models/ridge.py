@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mediarank.base_models.calibration import fit_sigmoid
+from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.kernels.kernel_ridge import fit_ridge
 from mediarank.similarity.kernels import squared_distances
 from mediarank.types import Doubles, Floats
 

@@ -1,4 +1,4 @@
-"""Kernel ridge regression of all keywords at once, with the leave-one-out scores of every image.
+"""Kernel ridge regression of many targets at once, with the leave-one-out scores of every image.
 
 One factorisation serves all words. The leave-one-out values follow from the diagonal of the inverse, without fitting
 again: `y_i − a_i / [(K + λI)⁻¹]_ii`, and for a group of images left out together `y_G − ([(K + λI)⁻¹]_GG)⁻¹ a_G`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mediarank.learners.kernels.kernel_ridge import fit_ridge
+from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.types import DataError
 
 
