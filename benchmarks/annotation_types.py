@@ -4,8 +4,8 @@
 colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
 patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone, at two sizes;
 and the network with joint colour histograms, correlograms, edges, gradients, patterns and GIST. Hand-made types were
-fixed before anything was measured on them. Codebooks are fitted on training pictures; working copies and features are
-kept in a cache folder.
+fixed before anything was measured on them; which of them are in `all` was decided by held-out training pictures and by
+how long they take. Codebooks are fitted on training pictures; working copies and features are kept in a cache folder.
 """
 
 from __future__ import annotations
@@ -131,10 +131,14 @@ SETS |= {
 
 @dataclass(frozen=True)
 class Described:
-    """labels and roles : of the usable pictures, near-duplicates of one part in one group; features : one per type"""
+    """
+    labels and roles : of the usable pictures, near-duplicates of one part in one group
+    looks : perceptual hashes, by item; features : one per type
+    """
 
     labels: Labels
     roles: Roles
+    looks: Mapping[str, str]
     features: Mapping[str, FeatureMatrix]
 
 
@@ -165,7 +169,8 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
             for name, family in FAMILIES.items()
             if name in needed
         }
-    return Described(listing.labels.restricted_to(items), roles, {name: _part(name, whole) for name in types})
+    looks = dict(zip(items, frames["phash"].tolist(), strict=True))
+    return Described(listing.labels.restricted_to(items), roles, looks, {name: _part(name, whole) for name in types})
 
 
 def _part(name: str, whole: Mapping[str, FeatureMatrix]) -> FeatureMatrix:

@@ -12,7 +12,8 @@ rankers on the second. Methods are compared with RankBoost and with logistic sta
 --out writes them as tables. `forward_keep_all` is forward_cascade without pruning, `forward_extraction` knows what the
 extraction of features costs. The best cascade is the one that validated best. All settings are chosen without the test
 part; the cascades' schedule, the grids of strengths and the fifty types come from earlier studies on Corel 5K, so on
-that collection they are not untouched. --quick takes a few pictures, types and concepts. The last line is one JSON
+that collection they are not untouched. `--rows network all` measures with a pretrained network in the pool
+instead (see concepts_network.py). --quick takes a few pictures, types and concepts. The last line is one JSON
 object.
 """
 
@@ -33,6 +34,7 @@ from typing import Any, get_args
 import numpy as np
 from concepts_compare import Run, priced, summary
 from concepts_data import Described, describe
+from concepts_network import network_rows
 from concepts_speed import speed
 from threadpoolctl import threadpool_limits
 
@@ -81,16 +83,30 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="a folder for the figures' tables")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--concepts", type=int, default=40, help="how many concepts, evenly spread; 0 for all")
+    parser.add_argument(
+        "--rows", nargs="+", choices=("paper", "network", "all"), default=["paper"], help="paper: the fifty types"
+    )
     parser.add_argument("--learn", choices=tuple(ROLES), default="all", help="see above")
     parser.add_argument("--positives", type=int, nargs=2, default=(25, 200), metavar=("FEWEST", "MOST"))
-    parser.add_argument("--repeats", type=int, default=15, help="timed runs of the speed part; the best counts")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=15,
+        help="timed runs of the speed part, of which the best counts; 0 leaves it out",
+    )
     parser.add_argument("--quick", action="store_true", help="a quick look: fewer pictures, types and seeds")
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="Concept .* is skipped")
-    with one_thread():
-        report = speed(3 if options.quick else options.repeats)
-    if options.data:
+    report: dict[str, Any] = {}
+    if options.repeats:
+        with one_thread():
+            report = speed(3 if options.quick else options.repeats)
+    if options.data and "paper" in options.rows:
         report |= claims(options)
+    networks = [name for name in options.rows if name != "paper"]
+    if options.data and networks:
+        limits = (options.concepts, 1 if options.quick else options.seeds)
+        report |= network_rows(options.data, options.cache, tuple(options.positives), *limits, networks)
     print(json.dumps(report))
 
 

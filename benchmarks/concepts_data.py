@@ -100,17 +100,9 @@ def describe(
     quick : about a thousand pictures, ten types and twenty concepts, evenly spread
     """
     listing = open_collection(folder)
-    pairs = listing.labels.shown
     items = sorted(listing.labels.looked_at & set(listing.files))
     items = items[:: max(1, len(items) // 1000)] if quick else items
-    kept = set(items)
-    shown = Counter(concept for concept, item in pairs if item in kept)
-    concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
-    if not concepts:
-        raise DataError(f"{folder} has no concept, keyword or class with {fewest} to {most} pictures.")
-    limit = 20 if quick else limit or len(concepts)
-    wanted = {concepts[n] for n in np.linspace(0, len(concepts) - 1, min(limit, len(concepts))).astype(int)}
-    chosen = [(concept, item) for concept, item in pairs if item in kept and concept in wanted]
+    judgments, concepts = chosen_concepts(listing.labels, items, fewest, most, 20 if quick else limit)
     types = dict(list(feature_types().items())[:: 5 if quick else 1])
     vectors, seconds, looks = _cached(types, [(item, listing.files[item]) for item in items], cache)
     ids = np.array(items)
@@ -118,8 +110,21 @@ def describe(
         name: FeatureMatrix(ids, tuple(map(str, range(values.shape[1]))), values) for name, values in vectors.items()
     }
     extraction = dict(zip(types, seconds.tolist(), strict=True))
-    judgments = Judgments.from_pairs(chosen, items)
-    return Described(features, judgments, extraction, dict(zip(items, looks, strict=True)), len(concepts))
+    return Described(features, judgments, extraction, dict(zip(items, looks, strict=True)), concepts)
+
+
+def chosen_concepts(labels: Labels, items: list[str], fewest: int, most: int, limit: int) -> tuple[Judgments, int]:
+    """Judgments of the concepts that `fewest` to `most` of the items show, `limit` of them evenly spread (0: all);
+    and how many such concepts there are."""
+    kept = set(items)
+    pairs = [(concept, item) for concept, item in labels.shown if item in kept]
+    shown = Counter(concept for concept, _ in pairs)
+    concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
+    if not concepts:
+        raise DataError(f"The collection has no concept, keyword or class with {fewest} to {most} pictures.")
+    places = np.linspace(0, len(concepts) - 1, min(limit or len(concepts), len(concepts))).astype(int)
+    wanted = {concepts[n] for n in places}
+    return Judgments.from_pairs([pair for pair in pairs if pair[0] in wanted], items), len(concepts)
 
 
 def _cached(

@@ -26,6 +26,8 @@ Kernel = Literal["rbf", "intersection", "linear"]
 class SVMConfig:
     """How base models are trained.
 
+    learner : svm, or ridge: one kernel ridge regression per concept on all training items, for which `bags`,
+        `bag_limit`, `negatives_per_positive` and `folds` say nothing and λ is 1/C; see `ridge.py`
     kernel : intersection takes histograms as they are; the others see standardised features
     roles : whose items SVMs are trained on; rankers learn from held-out scores of these items. The paper has `base`
     bags : SVMs per concept and feature type
@@ -36,6 +38,7 @@ class SVMConfig:
     widths : values of γ to choose from, in units of 1 / the median squared distance (rbf only)
     """
 
+    learner: Literal["svm", "ridge"] = "svm"
     kernel: Kernel = "rbf"
     roles: tuple[Literal["base", "rank"], ...] = ("base", "rank")
     bags: Annotated[int, Field(ge=1)] = 2
@@ -51,6 +54,8 @@ class SVMConfig:
     def __post_init__(self) -> None:
         if not self.roles:
             raise ValueError("roles must name base, rank or both")
+        if self.learner == "ridge" and self.kernel != "rbf":
+            raise ValueError(f"the learner ridge has the kernel rbf, not {self.kernel}")
         if not self.penalties or not self.widths or min(self.penalties + self.widths) <= 0:
             raise ValueError("penalties and widths must each hold at least one value, all above 0")
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from mediarank.base_models.bags import balanced_bags
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.ridge import fit_ridges
 from mediarank.base_models.svm import Bag, FittedSVM, SVMConfig, fit_svm
 from mediarank.fanout import fan_out
 from mediarank.similarity.kernels import squared_distances
@@ -110,17 +111,37 @@ def train_pool(
     config: SVMConfig,
     groups: Mapping[str, str] | None = None,
 ) -> TrainedPool:
-    """The SVMs of one feature type for every concept that has enough positives.
+    """The SVMs, or regressions, of one feature type for every concept that has enough positives.
 
     name : of the feature type; it seeds the bags, so that types draw different ones
     base : the items to train on; judgments of other items are ignored
     groups : item -> its group, such as near-duplicates, held out as a whole; by default each item is its own group
     """
+    if config.learner == "ridge":
+        return _train_ridges(matrix, judgments, base, config, groups)
     preparation = prepare(name, matrix, judgments, base, config, groups)
     svms = fan_out(partial(fit_svm, config=config), preparation.bags, what=f"base models on {name}")
     pool = normalised_by(gather(preparation, svms, config), preparation.values)
     rows, held_out = tuple(bag.rows for bag in preparation.bags), tuple(svm.held_out for svm in svms)
     return TrainedPool(pool, tuple(sorted(base)), rows, held_out)
+
+
+def _train_ridges(
+    matrix: FeatureMatrix,
+    judgments: Judgments,
+    base: Sequence[str],
+    config: SVMConfig,
+    groups: Mapping[str, str] | None,
+) -> TrainedPool:
+    items = sorted(base)
+    labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
+    values = matrix.rows(items)
+    mean, scale = standardisation(values, config)
+    prepared: Floats = (values - mean) * scale
+    together = np.unique([(groups or {}).get(item, item) for item in items], return_inverse=True)[1]
+    pool, held_out = fit_ridges(prepared, (mean, scale), labels, together, _gammas(prepared, config), config)
+    everything = np.arange(len(items))
+    return TrainedPool(pool, tuple(items), (everything,) * len(pool), tuple(held_out.T))
 
 
 def prepare(

@@ -42,7 +42,7 @@ def test_a_ranker_does_not_see_the_words_of_held_out_images(name: str) -> None:
         np.testing.assert_array_equal(*parts)
 
 
-@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature"])
+@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature", "aligned"])
 def test_a_ranker_learns_which_feature_tells(name: str) -> None:
     _, ranker = RANKERS[name](Part.outside(labelled(), None), QUICK, False)[-1]
     if isinstance(ranker, BoostedOrder):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from mediarank.learners.kernels.kernel_ridge import fit_ridge
+from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_votes import (
     Neighbours,

@@ -82,7 +82,7 @@ class Config:
     epsilon: Annotated[float, Field(gt=0)] = 1e-4
     rounds: tuple[Count, ...] = (200, 400)
     step: Step = "bound"
-    alignment_powers: tuple[Count, ...] = (1, 2, 4)
+    alignment_powers: tuple[Count, ...] = (1, 3)
     tagprop_neighbours: Count = 150
     tagprop_iterations: Count = 60
     queries: Count = 5000

@@ -1,4 +1,4 @@
-"""Kernel ridge regression of all keywords at once, with the leave-one-out scores of every image.
+"""Kernel ridge regression of many targets at once, with the leave-one-out scores of every image.
 
 One factorisation serves all words. The leave-one-out values follow from the diagonal of the inverse, without fitting
 again: `y_i − a_i / [(K + λI)⁻¹]_ii`, and for a group of images left out together `y_G − ([(K + λI)⁻¹]_GG)⁻¹ a_G`.
@@ -49,7 +49,7 @@ def _fit(
     dtype: type[np.float32] | type[np.float64],
 ) -> tuple[Floats, Floats]:
     K: npt.NDArray[Any] = np.array(kernel, dtype=dtype, order="F")
-    Y = np.asarray(targets, dtype=dtype)
+    Y: npt.NDArray[Any] = np.asarray(targets, dtype=dtype)
     if K.shape != (len(Y), len(Y)) or not penalty > 0:
         raise DataError(f"A kernel {K.shape} over {len(Y)} images with the penalty {penalty} can't be regressed on.")
     K += K.T.copy()

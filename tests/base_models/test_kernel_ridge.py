@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mediarank.learners.kernels.kernel_ridge import fit_ridge
+from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.types import DataError
 
 
@@ -29,6 +29,22 @@ def test_left_out_values_are_those_of_models_fitted_without_the_image() -> None:
         others = np.delete(np.arange(len(targets)), i)
         model = np.linalg.solve(kernel[np.ix_(others, others)] + 0.2 * np.eye(14), targets[others])
         np.testing.assert_allclose(left_out[i], kernel[i, others] @ model, atol=1e-5)
+
+
+def test_images_of_a_group_are_left_out_together() -> None:
+    kernel, targets = made(seed=4)
+    groups = np.array([3, 0, 1, 0, 2, 2, 4, 2, 5, 6, 7, 8, 9, 10, 11])
+    _, left_out = fit_ridge(kernel, targets, 0.2, groups)
+    for group in (0, 2, 5):
+        inside = groups == group
+        model = np.linalg.solve(kernel[np.ix_(~inside, ~inside)] + 0.2 * np.eye((~inside).sum()), targets[~inside])
+        np.testing.assert_allclose(left_out[inside], kernel[np.ix_(inside, ~inside)] @ model, atol=1e-5)
+
+
+def test_single_precision_gives_nearly_the_same() -> None:
+    kernel, targets = made(seed=5)
+    for exact, quick in zip(fit_ridge(kernel, targets, 0.1), fit_ridge(kernel, targets, 0.1, single=True), strict=True):
+        np.testing.assert_allclose(quick, exact, atol=1e-3)
 
 
 def test_a_kernel_with_a_direction_is_averaged_with_its_transpose() -> None:

@@ -1,0 +1,80 @@
+"""Kernel ridge regressions as a pool: they rank, leave out whole groups, and are stored and scored like SVMs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_pool import collection
+
+from mediarank.base_models.pool import SVMPool
+from mediarank.base_models.svm import SVMConfig, area_under_roc
+from mediarank.base_models.training import TrainedPool, train_pool
+from mediarank.types import FeatureMatrix
+
+CONFIG = SVMConfig(learner="ridge", penalties=(2.0, 8.0), widths=(0.25, 1.0))
+
+
+def trained(matrix: FeatureMatrix, groups: dict[str, str] | None = None) -> TrainedPool:
+    return train_pool("colour", matrix, collection()[1], list(matrix.ids[:100]), CONFIG, groups)
+
+
+def test_it_ranks_items_it_never_saw() -> None:
+    matrix, judgments = collection()
+    pool = trained(matrix).pool
+    rest = matrix.ids[100:].tolist()
+    scores = pool.score(matrix, rest).values
+    assert [bag for _, bag in pool.models] == [0] * len(pool.concepts)
+    for column, (concept, _) in enumerate(pool.models):
+        assert area_under_roc(scores[:, column].astype(float), judgments.grades(concept, rest) > 0) > 0.8
+
+
+def test_decisions_are_the_regression_of_the_labels() -> None:
+    matrix, judgments = collection()
+    pool = trained(matrix).pool
+    base = sorted(matrix.ids[:100].tolist())
+    relevant = np.stack([judgments.grades(concept, base) > 0 for concept in pool.concepts], axis=1)
+    X = (matrix.rows(base) - pool.mean) * pool.scale
+    kernel = np.exp(-pool.gammas[0] * np.square(X[:, None] - X[None]).sum(axis=2))
+    fits = [
+        kernel @ np.linalg.solve(kernel + np.eye(100) / C, relevant - relevant.mean(axis=0)) + relevant.mean(axis=0)
+        for C in CONFIG.penalties
+    ]
+    found = pool.decisions(matrix.rows(base))
+    assert min(np.abs(found - fit).max() for fit in fits) < 1e-3
+
+
+def test_a_copy_in_the_same_group_does_not_help_a_left_out_item() -> None:
+    """With every item twice, left-out scores of pairs held out together are worse than of items held out alone."""
+    matrix, _ = collection()
+    values = matrix.values.copy()
+    values[1:100:2] = values[0:100:2]
+    doubled = FeatureMatrix(matrix.ids, matrix.names, values)
+    pairs = {item: f"pair{number // 2}" for number, item in enumerate(matrix.ids.tolist())}
+    together, alone = trained(doubled, pairs), trained(doubled)
+    first, second = (np.stack(found.held_out) for found in (together, alone))
+    place = {item: row for row, item in enumerate(together.items)}
+    a, b = (np.array([place[item] for item in matrix.ids[start:100:2].tolist()]) for start in (0, 1))
+    np.testing.assert_allclose(first[:, a], first[:, b], atol=1e-4)  # equal items without each other score alike
+    assert np.abs(second[:, a] - second[:, b]).max() > 1e-2
+
+
+def test_it_is_kept_and_read_like_any_pool() -> None:
+    matrix, _ = collection()
+    pool = trained(matrix).pool
+    again = SVMPool.from_arrays(*pool.to_arrays())
+    rows = matrix.values[100:]
+    np.testing.assert_array_equal(again.decisions(rows), pool.decisions(rows))
+    concept = pool.concepts[0]
+    np.testing.assert_allclose(again.of(concept).decisions(rows)[:, 0], pool.decisions(rows)[:, 0], atol=1e-5)
+
+
+def test_rankers_learn_from_left_out_scores() -> None:
+    matrix, _ = collection()
+    found = trained(matrix)
+    base = matrix.ids[:100].tolist()
+    assert np.abs(found.score(matrix, base).values - found.pool.score(matrix, base).values).max() > 0.01
+
+
+def test_only_the_kernel_rbf() -> None:
+    with pytest.raises(ValueError, match="rbf"):
+        SVMConfig(learner="ridge", kernel="linear")
