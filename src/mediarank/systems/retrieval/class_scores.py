@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import softmax
 from threadpoolctl import threadpool_limits
 
+from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.evaluation.metrics import measure
 from mediarank.evaluation.ranks import Relevance, rank_relevant
-from mediarank.learners.kernels.kernel_ridge import fit_ridge
 from mediarank.similarity.fitted_kernel import FittedKernel, fit_kernel
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import FeatureMatrix, Floats, Judgments
