@@ -1,7 +1,7 @@
 """The network's row of the concepts benchmark: rare concepts with a pretrained network in the pool.
 
 Feature types are those of the set `all` in annotation_types.py, where they are cached: the network at two sizes and
-eleven hand-made types. For each concept there is a kernel ridge regression on each type, and two SVMs on each size of
+five colour types. For each concept there is a kernel ridge regression on each type, and two SVMs on each size of
 the network; the row `network` has these two sizes alone, the row `all` everything. Pictures are dealt out 50/20/30
 like in the rest of the benchmark; base models and rankers learn from the first two parts, rankers from held-out scores.
 The best method and the best cascade are those with the best validation; a cascade's evaluations are counted while it
