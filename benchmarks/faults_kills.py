@@ -12,6 +12,7 @@ parameters, metrics and artifacts, versions with their tags and aliases. Of a ro
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -29,10 +30,17 @@ from unittest import mock
 from faults_crash import More, kill_at
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-sys.path[:0] = [str(TESTS), str(TESTS / "ops")]
 TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}(\.[a-z0-9]+)?")
 ITEMS = 18
 Content = dict[str, bytes]
+
+
+def small_project() -> Any:
+    """The module of the tests that makes a small fitted project."""
+    for folder in (str(TESTS), str(TESTS / "ops")):
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+    return importlib.import_module("fitted_project")
 
 
 @dataclass(frozen=True)
@@ -142,7 +150,7 @@ def temporary_names(home: Path) -> list[str]:
 
 def stages(folder: Path) -> dict[str, Work]:
     """Seven stages on eighteen pictures."""
-    import fitted_project
+    fitted_project = small_project()
 
     from mediarank.base_models.svm import SVMConfig
     from mediarank.evaluation.measured import EvaluationConfig
@@ -173,7 +181,7 @@ def stages(folder: Path) -> dict[str, Work]:
 
 def make(root: Path) -> None:
     """A fitted project that has what the stages before it write, too."""
-    import fitted_project
+    fitted_project = small_project()
 
     from mediarank import store
     from mediarank.stages import frames, manifest
@@ -194,7 +202,7 @@ def make(root: Path) -> None:
 
 def commands(folder: Path) -> dict[str, Work]:
     """`track`, `promote`, `rollback` and `label add`."""
-    import fitted_project
+    fitted_project = small_project()
     import mlflow.pyfunc
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401 - so that children need not
     from mlflow import MlflowClient
