@@ -153,12 +153,14 @@ def _of(name: str) -> str:
 
 def _tags(root: Path) -> dict[str, list[str]]:
     """Version's commit -> tags: a tag on a later commit also names the run that was current then."""
-    tagged: dict[str, list[str]] = {}
+    own: dict[str, list[str]] = {}
+    later: dict[str, list[str]] = {}
     for tag in git(root, "tag", "--sort=creatordate").split():
         commit = ask_git(root, "rev-list", "-1", tag, "--", LOCK)
         if commit:
-            tagged.setdefault(commit, []).append(tag)
-    return tagged
+            same = ask_git(root, "rev-list", "-1", tag) == commit
+            (own if same else later).setdefault(commit, []).append(tag)  # dates of git are whole seconds
+    return {commit: [*own.get(commit, []), *later.get(commit, [])] for commit in {**own, **later}}
 
 
 def _read(root: Path, commits: Sequence[str]) -> dict[str, Lock]:
