@@ -127,7 +127,7 @@ def _logging() -> dict[str, Any]:
             logger.disabled,
             # pytest puts handlers of its own on the root logger for each phase of a test.
             [handler for handler in logger.handlers if not type(handler).__module__.startswith("_pytest")],
-            list(logger.filters),
+            [kept for kept in logger.filters if not type(kept).__module__.startswith("mlflow")],  # set by its import
         )
         for name, logger in loggers.items()
     }
