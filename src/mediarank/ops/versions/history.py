@@ -76,7 +76,8 @@ def history(root: Path, last: int | None = None) -> list[Version]:
     limit = [f"--max-count={last}"] if last else []
     # HEAD may not exist yet; tags keep commits that a reset left behind or that are on another branch.
     reachable = [*(["HEAD"] if ask_git(root, "rev-parse", "--verify", "HEAD") else []), *tagged]
-    logged = git(root, "log", *limit, "--format=%H%x09%cI%x09%s", *reachable, "--", LOCK) if reachable else ""
+    order = "--date-order"  # no parent before its child, also within one second
+    logged = git(root, "log", order, *limit, "--format=%H%x09%cI%x09%s", *reachable, "--", LOCK) if reachable else ""
     commits = [line.split("\t", 2) for line in logged.splitlines()]
     committed = _read(root, [commit for commit, _, _ in commits])
     found = [
