@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from click.testing import Result
@@ -16,6 +17,7 @@ from mediarank import config, store
 from mediarank.cli import app
 from mediarank.cli.init import with_collection
 from mediarank.collections import folder
+from mediarank.collections.exporting import exported
 from mediarank.stages import collect, frames, manifest
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
@@ -109,6 +111,26 @@ def test_an_export_is_read_back(collected: Path, photos: Path, form: str) -> Non
             (photos / path.relative_to("out")).write_bytes(path.read_bytes())
     again = folder.read(photos).labels["keywords"]
     assert set(again.itertuples(index=False, name=None)) == {
+        ("2019/07/00.jpg", "Sea"), ("2019/07/00.jpg", "boat"), ("2019/07/01.jpg", "Sea"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["csv", "coco", "label-studio", "xmp"])
+def test_suggestions_are_exported_with_probabilities_and_are_not_read_back_as_labels(
+    collected: Path, photos: Path, form: str
+) -> None:
+    labels = store.read_labels(collected / "data/manifest/labels")
+    listed = store.read_manifest(collected / "data/manifest/manifest.parquet")
+    rows = [("2019/07/02.jpg", "Sea", 0.8312), ("2019/07/02.jpg", "dune & <b>", 0.5), ("2019/07/03.jpg", "boat", None)]
+    table = pd.DataFrame(rows, columns=["item", "keyword", "probability"])
+    files = dict(exported(labels, listed, form, table))
+    whole = b"".join(files.values()).decode()
+    assert "0.83" in whole
+    assert "dune" in whole
+    assert "dune" not in b"".join(dict(exported(labels, listed, form)).values()).decode()
+    (photos / "tags.csv").unlink()
+    write(photos, files)
+    assert set(folder.read(photos).labels["keywords"].itertuples(index=False, name=None)) == {
         ("2019/07/00.jpg", "Sea"), ("2019/07/00.jpg", "boat"), ("2019/07/01.jpg", "Sea"),
     }  # fmt: skip
 
