@@ -149,6 +149,7 @@ def test_init_looks_asks_and_sets_the_collection(tmp_path: Path, photos: Path, p
     for fact in ("11 images", "notes.txt", "tags.csv: separated by semicolons", "classes: none from folders",
                  "2 of 12 files have keywords", "can't be used", "Near-duplicates: 1 groups", "Cost:"):  # fmt: skip
         assert fact in shown.output, fact
+    assert "by the demo collection's times" in shown.output
     assert config.load().collection.source == "demo"
     assert run("init", str(photos), "--yes").exit_code == 0
     assert config.load().collection.path == photos.as_posix()
@@ -174,6 +175,14 @@ def test_init_explains_what_can_not_be_a_collection(
     place = given if given.startswith("~") else str(project.parent / "elsewhere" / given)
     assert message in str(run("init", place).exception)
     assert "holds this project itself" in str(run("init", str(project.parent)).exception)
+
+
+def test_init_estimates_fitting_by_the_last_run(collected: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "2")
+    store.write_json(collected / ".mediarank/times.json", {"systems-retrieval": 4800.0}, sealed=False)
+    shown = run("init", str(photos)).output
+    assert "by this project's last run's times" in shown
+    assert "fitting 40 minutes" in shown
 
 
 def test_init_checks_a_tilde_in_params(project: Path) -> None:
