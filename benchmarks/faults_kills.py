@@ -124,11 +124,11 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def one_process() -> Iterator[None]:
     """Do in this process what guarded children do."""
-    from mediarank.media import guard
+    from mediarank.media import guarded_child
     from mediarank.stages import frames, manifest
 
     def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> list[Any]:
-        return [guard._attempt(function, item) for item in items]
+        return [guarded_child.attempt(function, item) for item in items]
 
     with mock.patch.object(frames, "guarded_map", here), mock.patch.object(manifest, "guarded_map", here):
         yield

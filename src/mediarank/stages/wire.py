@@ -22,6 +22,7 @@ from mediarank.systems.model import Needs
 from mediarank.types import ConfigError, DataError
 
 PLAN: Final = Path("dvc.yaml")
+PARAMS: Final = "params.yaml"
 SOURCE: Final = Path("src/mediarank")
 RENEW: Final = "mediarank wire"
 CHECKED: Final = "wire/checked"
@@ -99,8 +100,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
     made: Stages = {
         "wire": {
             "cmd": "bin/mediarank wire --check",
-            "deps": [SOURCE.as_posix()],
-            "params": ["features", "base_models", "systems"],
+            "deps": [PARAMS, SOURCE.as_posix()],
             "outs": [f"data/{CHECKED}"],
         },
         "collect": _stage(

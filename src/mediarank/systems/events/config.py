@@ -45,7 +45,7 @@ class Config:
     motion: str = "motion"
     scene: str = "gist_frames"
     sound: str = "sound"
-    network: str = "objects"
+    network: str = "network_classes"
     base_models: tuple[str, ...] = ()
     methods: tuple[str, ...] = tuple(FUSIONS)
     serve: str | None = None
