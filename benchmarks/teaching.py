@@ -38,13 +38,14 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import fit_scaler
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, passed_over
+from mediarank.teaching.feedback import Event, FeedbackLog, passed_over
 from mediarank.teaching.journal import Journal, statements_of_call
 from mediarank.teaching.learning import teach
 from mediarank.teaching.many_names import held_out_scores, probabilities_of
 from mediarank.teaching.merging import Merged
 from mediarank.teaching.one_name import Space, _costs, _FoldedRidge
 from mediarank.teaching.review import class_doubts, directions, pick_next
+from mediarank.teaching.taught_ranker import Teacher
 
 SEED = 7
 PARTS = ("next", "errors", "learn", "restore", "calibration", "feedback")

@@ -37,8 +37,9 @@ from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.feedback import Event, FeedbackLog, Scope, Teacher, open_teacher, passed_over
+from mediarank.teaching.feedback import Event, FeedbackLog, Scope, passed_over
 from mediarank.teaching.journal import current_author
+from mediarank.teaching.taught_ranker import Teacher, open_teacher
 from mediarank.types import ConfigError, DataError, Doubles, Floats
 
 router = APIRouter()
