@@ -25,6 +25,7 @@ from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
 from mediarank.features.network import Network
+from mediarank.media.shards import Media
 from mediarank.types import FeatureMatrix, Judgments
 
 COPIES = 8
@@ -92,7 +93,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     hue, network = Hue(words=8, items=4), Network(side=64)
 
     def describe(family: Hue | Network) -> FeatureMatrix:
-        media = fitted / "data/frames/media"
+        media = Media(fitted / "data/frames/media")
         return extract_rows(fit(family, frames, sounds, media, roles), frames, sounds, media)
 
     monkeypatch.setenv("MEDIARANK_JOBS", "1")

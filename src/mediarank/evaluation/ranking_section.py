@@ -17,6 +17,7 @@ from mediarank.evaluation.blocks import Block, Cell, Column, Figure, Gallery, Ro
 from mediarank.evaluation.figures import Bar, Line, bar_figure, heat_figure, line_figure
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.protocols import mean_by_group
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.ranks import ranking
 from mediarank.evaluation.report import Fact, Section
 from mediarank.evaluation.significance import Interval
@@ -42,8 +43,8 @@ def ranking_section(
     title: str,
     question: str,
     measured: Measured,
-    scores: Mapping[str, FeatureMatrix],
-    judgments: Judgments,
+    scores: Mapping[str, FeatureMatrix | Rankings],
+    judgments: Judgments | None,
     thumbnail: Thumbnail,
     *,
     groups: Mapping[str, str] | None = None,
@@ -54,6 +55,7 @@ def ranking_section(
 ) -> Section:
     """The whole section, from what `measure_rankings` gives.
 
+    judgments : of matrices of scores; rankings hold what they need
     groups : the class of each query (and item), for the means by class
     differences : of `compare` with the best method
     depth : pictures in a row of ranked results
@@ -66,7 +68,7 @@ def ranking_section(
         Fact("best method", best),
         Fact(metric_title(metric), f"{found.mean:.3f}", f"{found.low:.3f} to {found.high:.3f}"),
         Fact("queries", f"{found.queries:,}", unanswerable),
-        Fact("candidates", f"{len(judgments.candidates):,}"),
+        Fact("candidates", f"{len(judgments.candidates if judgments else scores[best].names):,}"),
     ]
     blocks: list[Block] = [Text(intro)] if intro else []
     blocks += [
@@ -193,8 +195,8 @@ def telling_queries(
 
 def ranked_gallery(
     table: pd.DataFrame,
-    scores: FeatureMatrix,
-    judgments: Judgments,
+    scores: FeatureMatrix | Rankings,
+    judgments: Judgments | None,
     thumbnail: Thumbnail,
     method: str,
     *,
@@ -207,7 +209,7 @@ def ranked_gallery(
 
     groups : of items too, shown below the pictures instead of file names
     """
-    column = {item: place for place, item in enumerate(scores.names)}
+    items = set(scores.names)
 
     def tile(item: str, rank: int | None = None, tone: str = "") -> Tile:
         caption = (groups or {}).get(item) or item.rsplit("/", 1)[-1]
@@ -215,17 +217,25 @@ def ranked_gallery(
 
     rows = []
     for word, query, value in telling_queries(table, method, metric, each):
-        items = sorted(set(judgments.candidates) - {query})
-        line = scores.values[scores.positions([query])[0]]
-        first = [items[place] for place in ranking(items, line[[column[item] for item in items]])[:depth]]
-        right = judgments.grades(query, first) > 0
-        tiles = [tile(item, place + 1, "good" if right[place] else "bad") for place, item in enumerate(first)]
+        first = scores.first(query, depth) if isinstance(scores, Rankings) else _first(scores, judgments, query, depth)
+        tiles = [tile(item, rank, "good" if right else "bad") for rank, (item, right) in enumerate(first, start=1)]
         one = metric_title(metric).removeprefix("m")  # of one query, not a mean
         title = f"{word.capitalize()}: {one} {value:.3f}"
-        lead = tile(query) if query in column else None
-        rows.append(Row(title, tiles, f"{query} · {int(right.sum())} of {len(first)} relevant", lead))
+        lead = tile(query) if query in items else None
+        rows.append(Row(title, tiles, f"{query} · {sum(right for _, right in first)} of {len(first)} relevant", lead))
     note = f"The first {depth} results of {method}, for the queries where it does best, middling and worst."
     return Gallery("Ranked results", rows, note)
+
+
+def _first(scores: FeatureMatrix, judgments: Judgments | None, query: str, depth: int) -> list[tuple[str, bool]]:
+    """The first items of a query among those that were judged, and whether each is relevant."""
+    if judgments is None:
+        raise DataError("A matrix of scores needs judgments.")
+    column = {item: place for place, item in enumerate(scores.names)}
+    items = sorted(set(judgments.candidates) - {query})
+    line = scores.values[scores.positions([query])[0]]
+    first = [items[place] for place in ranking(items, line[[column[item] for item in items]])[:depth]]
+    return list(zip(first, (judgments.grades(query, first) > 0).tolist(), strict=True))
 
 
 def _intervals(summary: pd.DataFrame) -> dict[tuple[str, str], Interval]:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 import cv2
 import pandas as pd
 
+from mediarank.media.files import File
 from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
 
 
-def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
+def thumbnails(frames: pd.DataFrame, media: Mapping[str, File], side: int) -> Callable[[str], bytes | None]:
     """Item -> a small JPEG of its first picture, or None if it has none.
 
     frames : the table of working copies
-    folder : where they are
+    media : the working copies by path
     side : pixels of the longer side
     """
     path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
 
     def thumbnail(item: str) -> bytes | None:
-        return small_jpeg(read_picture(folder / path_of[item]), side) if item in path_of else None
+        return small_jpeg(read_picture(media[path_of[item]]), side) if item in path_of else None
 
     return thumbnail
 

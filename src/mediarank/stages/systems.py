@@ -9,6 +9,7 @@ from typing import Any
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
+from mediarank.evaluation.rankings import Rankings
 from mediarank.systems.calibrate import calibration_arrays
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Needs
@@ -21,13 +22,13 @@ class FittedSystem:
     """What the stage writes.
 
     arrays, facts : the model, for npz and JSON; the facts `{"skipped": reason}` say why there is none
-    scores : method -> test items × names
+    scores : method -> test items × names, or the best names of each
     figures : tables of the paper's figures
     """
 
     arrays: Arrays
     facts: Mapping[str, Any]
-    scores: Mapping[str, FeatureMatrix] = field(default_factory=dict)
+    scores: Mapping[str, FeatureMatrix | Rankings] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 

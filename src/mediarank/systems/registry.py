@@ -16,7 +16,7 @@ from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, Needs, RankingModel
-from mediarank.types import ConfigError, FeatureMatrix
+from mediarank.types import ConfigError
 
 SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
@@ -29,7 +29,7 @@ class Fit(Protocol):
 class Reporting(Protocol):
     """What `report.py` defines."""
 
-    def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    def measure(self, scores: Mapping[str, Any], labels: Labels, config: EvaluationConfig) -> Measured:
         """How well each method ranks.
 
         scores : method -> test items × names
@@ -37,7 +37,7 @@ class Reporting(Protocol):
 
     def section(
         self,
-        scores: Mapping[str, FeatureMatrix],
+        scores: Mapping[str, Any],
         measured: Measured,
         labels: Labels,
         thumbnail: Any,

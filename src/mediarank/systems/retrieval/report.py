@@ -7,17 +7,17 @@ from typing import Any
 
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
 from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Section
 from mediarank.labels import Labels
-from mediarank.types import FeatureMatrix, Judgments
 
 
-def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
+def measure(scores: Mapping[str, Rankings], labels: Labels, config: EvaluationConfig) -> Measured:
+    return measure_rankings(scores, None, config)
 
 
 def section(
-    scores: Mapping[str, FeatureMatrix],
+    scores: Mapping[str, Rankings],
     measured: Measured,
     labels: Labels,
     thumbnail: Thumbnail,
@@ -30,20 +30,14 @@ def section(
         "What looks like this one?",
         measured,
         scores,
-        _judgments(scores, labels),
+        None,
         thumbnail,
         groups=labels.class_of,
         depth=results,
         intro=[
-            f"Each of {len(next(iter(scores.values())))} test items is a query against the whole collection; items of "
-            "its own class are relevant.",
+            f"Each of {len(next(iter(scores.values()))):,} test items, drawn by lot, is a query against the whole "
+            "collection; items of its own class are relevant.",
             *([f"The best single similarity, best_fea, is {facts['best_fea']}."] if "best_fea" in facts else []),
             *([facts["warning"]] if "warning" in facts else []),
         ],
     )
-
-
-def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
-    """An item is relevant to a query of its own class."""
-    first, classes = next(iter(scores.values())), labels.class_of
-    return Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())
