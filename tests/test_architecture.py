@@ -31,7 +31,7 @@ SWITCHES = {"pretrained"}
 
 LEVELS = [
     {"types"},
-    {"labels", "disk", "seals", "pretrained", "content_cache"},
+    {"labels", "disk", "seals", "pretrained", "content_cache", "cluster"},
     {"fanout", "evaluation"},
     {"store"},
     {"media"},

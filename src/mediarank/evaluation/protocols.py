@@ -33,7 +33,7 @@ def rank_methods(
     """
     known = {method: ranks_of(found) for method, found in scores.items() if isinstance(found, Rankings)}
     matrices = {method: found for method, found in scores.items() if isinstance(found, FeatureMatrix)}
-    if matrices and not (judgments and judgments.queries):
+    if (matrices or not scores) and not (judgments and judgments.queries):
         raise DataError("There are no queries to measure; give the judgments of at least one.")
     relevance = Relevance.from_judgments(judgments) if matrices and judgments else None
     found = {method: rank_relevant(matrix, relevance) for method, matrix in matrices.items() if relevance}

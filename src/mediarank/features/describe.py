@@ -14,6 +14,7 @@ from itertools import groupby
 import numpy as np
 import pandas as pd
 
+from mediarank.fanout import cluster
 from mediarank.features.base import Extractor, Pool
 from mediarank.features.cache import FeatureCache, cache_key
 from mediarank.features.cached_rows import remembered
@@ -45,7 +46,7 @@ def extract_rows(
     values = np.zeros((len(rows), len(names)), dtype=np.float32)
     if rows:
         extractor = feature.extractor()
-        if cache:
+        if cache and not cluster():  # workers elsewhere do not have this folder
             extractor = extractor.kept_in(cache.folder / "graphs")
         source = extractor.basis() or extractor
         identity = source.identity()

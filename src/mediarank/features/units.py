@@ -15,7 +15,7 @@ import pandas as pd
 
 from mediarank.features.base import Extractor, LocalExtractor, Modality, fingerprint
 from mediarank.features.pixels import resized
-from mediarank.media.files import File
+from mediarank.media.files import File, Held
 from mediarank.media.working import read_picture, read_sound
 from mediarank.types import require_columns
 
@@ -67,6 +67,12 @@ def _of_clip(item: str, frames: pd.DataFrame) -> list[Unit]:
         ]
     digests = tuple(frames["sha256"])
     return [Unit(item, item, tuple(frames["path"]), fingerprint("clip", list(digests)), digests)]
+
+
+def held(job: Any) -> Any:
+    """The same job, (unit, files, …), with the files in memory, for a machine that does not have them."""
+    unit, files, *rest = job
+    return unit, tuple(Held(path, file.read_bytes()) for path, file in zip(unit.paths, files, strict=True)), *rest
 
 
 def read_unit(modality: Modality, unit: Unit, files: Sequence[File]) -> Any:

@@ -4,7 +4,7 @@ A folder holds shards of about 64 MB and an index. A shard is a tar archive, so 
 index says for each file in which shard it is, where, how long, and its fingerprint. Files are stored in the order of
 items. Where a shard ends depends only on the content of the files in it, so that new files change the shards around
 them and no others, and a shard's name follows from its content, so that an unchanged one is the same file in
-every version (docs/decisions/0013-media-in-shards.md).
+every version (docs/decisions/0014-media-in-shards.md).
 
 `ShardWriter` writes such a folder, `Media` reads one. `Media` also reads a folder of plain files without an index, as
 versions from before had.
