@@ -1,7 +1,7 @@
 """A cluster of separate processes without common files; parts of it are killed: the same bytes as without it.
 
-A Dask scheduler and two workers on loopback, each in a directory of its own, describe pictures and train base models, as
-`MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which lead nowhere on the workers.
+A Dask scheduler and two workers on loopback, each in a directory of its own, describe pictures and train base models,
+as `MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which lead nowhere on the workers.
 """
 
 from __future__ import annotations
