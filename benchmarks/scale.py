@@ -1,7 +1,7 @@
 """How the pipeline grows: the same run over 1,000, 10,000 and 100,000 small drawn pictures, and search over a million.
 
-Each size is a clone of this repository with its own folder of pictures. What was measured is kept in FOLDER/measured.json
-and not measured again, so a long run can be done in parts and continued:
+Each size is a clone of this repository with its own folder of pictures. What was measured is in FOLDER/measured.json,
+and is not measured again, so a long run can be done in parts and continued:
 
     python benchmarks/scale.py --folder FOLDER --items 1000 10000
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop

@@ -123,7 +123,7 @@ class _Sender:
         from distributed import wait
 
         futures = [future for sent in self._going.values() for future, _ in sent]
-        with suppress(TimeoutError):
+        with suppress(TimeoutError), self._client.as_current():
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
         before = self._finished
         for place, sent in list(self._going.items()):

@@ -84,7 +84,11 @@ class Cluster:
 
         with Client(self.address, set_as_default=False) as client:
             workers = client.scheduler_info(n_workers=-1)["workers"]
-            return {workers[address]["name"]: len(tasks) for address, tasks in client.processing().items()}
+            return {
+                workers[address]["name"]: len(tasks)
+                for address, tasks in client.processing().items()
+                if address in workers
+            }
 
     def end(self) -> None:
         for process in reversed(self.processes):
