@@ -168,7 +168,10 @@ class _Sender:
                 self._send(place)
 
     def _threads(self) -> int:
-        return sum(self._client.nthreads().values())
+        try:
+            return sum(self._client.nthreads().values())
+        except AttributeError:  # a client that has just lost its scheduler
+            raise OSError("its connection was closed") from None
 
     def _connect(self, opened: Callable[[str], Any]) -> None:
         self._client = opened(self._address)
