@@ -92,7 +92,7 @@ class Cluster:
 
     def end(self) -> None:
         for process in reversed(self.processes):
-            process.terminate()
+            process.kill()
         for process in self.processes:
             process.wait(30)
         self.processes = []
