@@ -10,7 +10,6 @@ import re
 import shutil
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from typing import Any
 import fitted_project
 import pytest
 import uvicorn
+from waiting import wait_for
 
 from mediarank.explorer.app import create_app
 from mediarank.explorer.doors import Doors
@@ -67,10 +67,7 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert server.started
+    wait_for(lambda: server.started)
     yield f"http://127.0.0.1:{port}", root
     server.should_exit = True
     thread.join(30)
