@@ -25,6 +25,9 @@ def _two_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", "2")
 
 
+POISONED: list[bool] = []
+
+
 def behave(item: int | str) -> int:
     """Square a number, or misbehave in the way that is asked for."""
     if item == "segfault":
@@ -40,6 +43,13 @@ def behave(item: int | str) -> int:
         time.sleep(600)
     if isinstance(item, str) and item.startswith("errno "):
         raise OSError(int(item.split()[1]), "the machine failed", "some/file")
+    if item == "poison":  # as a decoder that writes beyond its memory: nothing happens yet
+        POISONED.append(True)
+        return 0
+    if item == "fragile" and POISONED:
+        os._exit(3)
+    if item == "fragile":
+        return 1
     if item == "refuse":
         raise MediaError("It is not to my liking.")
     if item == "bug":
@@ -72,6 +82,12 @@ def test_a_crash_costs_one_item(crash: str, cause: str) -> None:
     assert list(reasons(outcomes)) == [20]
     assert cause in reasons(outcomes)[20]
     assert [outcomes[i] for i in range(60) if i != 20] == [i * i for i in range(60) if i != 20]
+
+
+def test_an_item_is_not_blamed_for_what_others_did_to_its_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    items: list[int | str] = ["poison", "fragile", "poison", 3]
+    assert guarded_map(behave, items, "poison", 60) == [0, 1, 0, 9]
 
 
 def test_a_hang_costs_one_item() -> None:
