@@ -39,7 +39,7 @@ def small_jpeg(picture: Pixels, side: int) -> bytes:
 
 
 def what_is_left(path: Path, side: int, limits: Limits) -> bytes | None:
-    """A small JPEG of the part of a damaged picture that can be decoded, made in a guarded process; None if none can."""
+    """A small JPEG of the part of a damaged picture that can be decoded, or None; made in a guarded process."""
     look = partial(_undamaged_part, side=side, limits=limits)
     (found,) = guarded_map(look, [path], "a damaged picture", limits.timeout_seconds)
     return None if isinstance(found, Failed) else found
