@@ -8,6 +8,8 @@ DRILLS ?= slow
 export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# As pip does: certificates of the system, among which a company's own authority may be.
+export UV_SYSTEM_CERTS := 1
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -52,7 +54,9 @@ up: env ## start the explorer, the Prefect server with its schedule and the MLfl
 down: ## stop what `make up` started
 	$(BIN)/mediarank down
 
-RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+# Extras are kept: older versions of pip want each of them pinned.
+RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
+	--no-annotate --no-header
 
 lock: env ## resolve requirements.lock and requirements-dev.lock anew
 	$(RESOLVE) --extra cluster --extra raw --extra s3 --extra servers --upgrade pyproject.toml \

@@ -102,7 +102,7 @@ def test_what_each_system_reads() -> None:
     models = tuple(SHIPPED["systems"]["concepts"]["base_models"])
     assert params.reads("concepts").base_models == models
     assert params.reads("concepts").features == models, "the vectors that base models score"
-    assert set(params.reads("events").features) == {"motion", "gist_frames", "sound", "network_classes"}
+    assert set(params.reads("events").features) == {"motion", "flow", "gist_frames", "sound", "network_classes"}
     assert params.reads("attributes").features == tuple(
         k["feature"] for k in SHIPPED["systems"]["attributes"]["kernels"]
     )
@@ -137,8 +137,8 @@ def test_one_line_less_leaves_pretrained_networks_out_everywhere(tmp_path: Path)
     assert set(papers.base_models) == set(whole.base_models) - networks
     for name in papers.systems:
         assert not networks & set(papers.reads(name).features)
-    assert papers.system("events").classifiers == ("motion", "objects", "scene", "sound")
-    assert whole.system("events").classifiers == ("motion", "objects", "scene", "sound", "network")
+    assert papers.system("events").classifiers == ("motion", "flow", "objects", "scene", "sound")
+    assert whole.system("events").classifiers == ("motion", "flow", "objects", "scene", "sound", "network")
     papers.check()
 
 
