@@ -52,3 +52,26 @@ def _undamaged_part(path: Path, side: int, limits: Limits) -> bytes:
     with opened_image(path, limits) as (_, image):
         upright = ImageOps.exif_transpose(image)
         return small_jpeg(np.asarray(upright.convert("RGB")), side)
+
+
+def strips(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], tuple[bytes, int, int, int] | None]:
+    """Item -> (a JPEG of its frames side by side, their number, width and height), or None if it has fewer than two.
+
+    The arguments are those of `thumbnails`.
+    """
+    several = frames[frames["item_id"].duplicated(keep=False)]
+    paths = {str(item): rows.sort_values("index")["path"].tolist() for item, rows in several.groupby("item_id")}
+
+    def strip(item: str) -> tuple[bytes, int, int, int] | None:
+        if item not in paths:
+            return None
+        first = fit_inside(read_picture(folder / paths[item][0]), side)
+        height, width = first.shape[:2]
+        pictures = [first, *(_of_shape(read_picture(folder / path), width, height) for path in paths[item][1:])]
+        return small_jpeg(np.hstack(pictures), width * len(pictures)), len(pictures), width, height
+
+    return strip
+
+
+def _of_shape(picture: Pixels, width: int, height: int) -> Pixels:
+    return np.asarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA), np.uint8)
