@@ -36,6 +36,8 @@ import pandas as pd
 import psutil
 
 from mediarank import store
+from mediarank.media.files import Held
+from mediarank.media.shards import ShardWriter
 from mediarank.types import Manifest
 
 TARGETS = {
@@ -52,11 +54,11 @@ def make(root: Path, items: int, concepts: int) -> None:
     ids = [f"i{k:06d}" for k in range(items)]
     rng = np.random.default_rng(7)
     _, coded = cv2.imencode(".jpg", rng.integers(0, 255, (48, 64, 3), dtype=np.uint8))
-    for item in ids:  # one picture for all; what counts is how many files there are
-        for folder in ("raw/media", "frames/media"):
-            path = data / folder / item
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(coded.tobytes())
+    content = coded.tobytes()
+    for folder in ("raw/media", "frames/media"):  # one picture for all
+        with ShardWriter(data / folder) as shards:
+            for item in ids:
+                shards.add(item, Held(item, content), len(content), hashlib.sha256(content).hexdigest())
     sha = [hashlib.sha256(item.encode()).hexdigest() for item in ids]
     table = pd.DataFrame({"item_id": ids, "path": ids, "kind": "image", "width": 64, "height": 48, "seconds": 0.0})
     table = table.assign(fps=0.0, has_sound=False, sha256=sha, group_id=ids, status="ok", reason="")

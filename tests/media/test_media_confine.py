@@ -74,7 +74,8 @@ def test_what_is_left_and_what_is_not(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 def copies(path: Path, target: Path) -> int:
     limits = Limits()
-    made = make_working_copies(path.name, path, probe(path, limits).kind, target, FramesConfig(max_side=32), limits)
+    made = make_working_copies(path.name, path, probe(path, limits).kind, FramesConfig(max_side=32), limits)
+    (target / path.name).write_bytes(b"what may be written to")
     return len(made.frames) + (made.sound is not None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,9 +29,11 @@ def wire(
 def collect() -> None:
     """Bring media and labels into data/raw."""
     from mediarank import config
+    from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.collect import run
 
-    print(run(config.load().collection, DATA))
+    with KeptShards(Path()) as kept:
+        print(run(config.load().collection, DATA, CACHE, kept))
 
 
 @app.command(rich_help_panel=STAGES)

@@ -38,6 +38,8 @@ MEMORY_BYTES: Final = 4 * 1024**3
 _BATCH: Final = 16  # most items per batch: enough to hide the transfer, few enough to share evenly
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
+_LATER: Final = 64
+"""An item that killed its child is tried again after this many others, so that outcomes need not wait for long."""
 
 
 def guarded_map(
@@ -56,19 +58,35 @@ def guarded_map(
     timeout_seconds : processor time for one item, and a tenth of its wall time
     confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
     """
-    outcomes: list[Any] = [None] * len(items)
+    return list(guarded_iter(function, items, what, timeout_seconds, memory_bytes, confinement))
+
+
+def guarded_iter(
+    function: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    what: str,
+    timeout_seconds: float,
+    memory_bytes: int = MEMORY_BYTES,
+    confinement: Confinement | None = None,
+) -> Iterator[Outcome | Failed]:
+    """The same, one outcome after another in order, so that the caller need not hold them all."""
+    if not items:
+        return
     step = max(1, len(items) // _STEPS)
     lengths = [min(step, len(items) - start) for start in range(0, len(items), step)]
     pool = _Pool(function, timeout_seconds, memory_bytes, confinement)
+    early: dict[int, Any] = {}  # outcomes that wait for those of items before them
     try:
         results = pool.run(items)
         groups = ([next(results) for _ in range(length)] for length in lengths)
+        due = 0
         for group in fanout.with_progress(groups, lengths, what):
-            for position, outcome in group:
-                outcomes[position] = outcome
+            early.update(group)
+            while due in early:
+                yield early.pop(due)
+                due += 1
     finally:
         pool.close()
-    return outcomes
 
 
 @dataclass
@@ -199,7 +217,7 @@ class _Pool:
         lost = [position for position, _ in answers]
         todo.extendleft(position for position in reversed(worker.waiting) if position not in (*lost, culprit))
         if not answers:
-            todo.append(culprit)
+            todo.insert(_LATER, culprit)
         return answers
 
     def _verdict(self, code: int) -> Failed | Stop:

@@ -16,18 +16,21 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank import store
-from mediarank.asking.duplicates import Duplicates, duplicate_groups, working_pictures
+from mediarank.asking.duplicates import Duplicates, duplicate_groups
 from mediarank.evaluation.answers import Open, answers_section
 from mediarank.evaluation.blocks import Column, Gallery, Row, Strip, Table, Text, Tile
 from mediarank.evaluation.collection_overview import GRID, appearance, overview_section, sampled
 from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.report_summary import Summary, changes, is_new, summary_of
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.labels import Labels
 from mediarank.media.image import Pixels
+from mediarank.media.shards import Media
 from mediarank.media.thumbnails import strips, thumbnails
+from mediarank.media.working import read_picture
 from mediarank.systems.registry import reporting
 from mediarank.types import Doubles, FeatureMatrix, Manifest, Roles
 
@@ -69,7 +72,7 @@ class Pictures:
 class SystemResult:
     """What a system's two stages wrote: its scores, how good they are, its model's facts and the paper's figures."""
 
-    scores: Mapping[str, FeatureMatrix]
+    scores: Mapping[str, FeatureMatrix | Rankings]
     measured: Measured
     facts: Mapping[str, Any]
     figures: Mapping[str, Any] = field(default_factory=dict)
@@ -96,8 +99,12 @@ def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path
         store.read_manifest(data / "manifest/manifest.parquet"),
         store.read_labels(data / "manifest/labels"),
     )
-    picture = working_pictures(data / "frames/media")
-    frames_of = strips(frames, data / "frames/media", config.thumbnail_side)
+    media = Media(data / "frames/media")
+
+    def picture(path: str) -> Pixels:
+        return read_picture(media[path])
+
+    frames_of = strips(frames, media, config.thumbnail_side)
     page, summary = build_report(
         manifest,
         labels,
@@ -105,7 +112,7 @@ def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path
         store.read_roles(data / "splits/roles.parquet"),
         {stage: store.read_json(data / stage / "result.json") for stage in ("check_manifest", "check_features")},
         {name: SystemResult.read(name, data) for name in systems},
-        thumbnails(frames, data / "frames/media", config.thumbnail_side),
+        thumbnails(frames, media, config.thumbnail_side),
         config,
         Pictures(
             frames,
