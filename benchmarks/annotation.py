@@ -34,10 +34,10 @@ from mediarank.learners.pairwise.image_folds import deal_folds
 from mediarank.similarity.distance_stack import stack_distances
 from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.annotation.fit import effect_of_k
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.methods import FittedMethod, fit_methods
 from mediarank.systems.annotation.rankers import RANKERS
-from mediarank.systems.annotation.report import words_of
 
 PUBLISHED = {
     "jec": (27, 32, 139), "lasso": (24, 29, 127), "nw_rnn": (29, 32, 149), "rnn": (31, 34, 149),

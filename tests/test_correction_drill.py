@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -54,10 +53,10 @@ def test_a_run_its_comparison_and_its_rollback_with_and_without_a_correction(
     assert not [name for name in ran if name.startswith("features-")], "pictures are described once"
 
     compared = mediarank(project, "compare-runs", plain[:9], corrected[:9])
-    assert "2 labels" in compared or "labels" in compared, compared
+    print(compared)
+    assert "labels" in compared.split("params")[0]
+    assert "params  unchanged" in compared
     assert "concepts" in compared
-    traced = json.loads(mediarank(project, "lineage", corrected[:9], "--metric", "", "--json"))
-    assert traced
 
     mediarank(project, "rollback", plain)
     assert (project / "dvc.lock").read_text() == lock

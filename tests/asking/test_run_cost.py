@@ -1,13 +1,13 @@
-"""The cost that `init` prints: fitting by the times of an earlier run, for the systems that find labels."""
+"""The cost that `init` prints: the stages by the times of an earlier run, for the systems that find labels."""
 
 from __future__ import annotations
 
 import pytest
 
-from mediarank.asking.run_cost import FIXED_SHARE, OF_THE_DEMO, Fitting
+from mediarank.asking.run_cost import OF_THE_DEMO, EarlierRun
 from mediarank.systems.registry import SYSTEMS
 
-EARLIER = Fitting(
+EARLIER = EarlierRun(
     {
         "collect": 100.0, "features-hog": 100.0, "base_models-hog": 4.0, "systems-concepts": 10.0,
         "evaluation-concepts": 1.0, "systems-retrieval": 20.0, "evaluation-retrieval": 2.0, "report": 3.0,
@@ -20,14 +20,14 @@ EARLIER = Fitting(
 @pytest.mark.parametrize(
     ("systems", "items", "seconds"),
     [
-        ({"retrieval"}, 1000, 25.0),
-        ({"retrieval", "concepts"}, 1000, 40.0),
-        ({"retrieval"}, 3000, 75.0),
-        ({"retrieval"}, 10, 25.0 * FIXED_SHARE),
-        (set(), 1000, 3.0),
+        (set(), 1000, 8 + 2),
+        ({"retrieval"}, 1000, 8 + 2 + 19 + 1),
+        ({"retrieval", "concepts"}, 1000, 8 + 2 + 19 + 1 + 3 + 9),
+        ({"retrieval"}, 3000, 8 + 3 * (2 + 19 + 1)),
+        ({"retrieval"}, 0, 8),
     ],
 )
-def test_fitting_costs_what_it_cost_before(systems: set[str], items: int, seconds: float) -> None:
+def test_stages_cost_what_they_cost_before(systems: set[str], items: int, seconds: float) -> None:
     assert EARLIER.expected(systems, items) == pytest.approx(seconds)
 
 

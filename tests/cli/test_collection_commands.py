@@ -179,7 +179,7 @@ def test_init_explains_what_can_not_be_a_collection(
 
 def test_init_estimates_fitting_by_the_last_run(collected: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", "2")
-    store.write_json(collected / ".mediarank/times.json", {"systems-retrieval": 4800.0}, sealed=False)
+    store.write_json(collected / ".mediarank/times.json", {"systems-retrieval": 4800.0, "report": 1.0}, sealed=False)
     shown = run("init", str(photos)).output
     assert "by this project's last run's times" in shown
     assert "fitting 40 minutes" in shown

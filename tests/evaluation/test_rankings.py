@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mediarank import store
-from mediarank.evaluation.answers import Answers
 from mediarank.evaluation.protocols import per_query, rank_methods
+from mediarank.evaluation.ranking_collector import Answers
 from mediarank.evaluation.rankings import Rankings
 from mediarank.types import DataError, FeatureMatrix, Judgments
 

@@ -13,11 +13,11 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import wait_for
 
 from mediarank import cluster as dask
 from mediarank import store
@@ -43,7 +43,7 @@ class Cluster:
         self._folder = folder
         common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(told)]
         self.processes = [self._start("dask_scheduler", folder / "scheduler", "--port", "0", *common)]
-        _wait_for(told.exists)
+        wait_for(told.exists)
         self.address = store.read_json(told)["address"]
         self.start_workers()
 
@@ -52,7 +52,7 @@ class Cluster:
             home = self._folder / name
             alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(home)]
             self.processes.append(self._start("dask_worker", home, self.address, *alone, "--name", name))
-        _wait_for(lambda: len(self.workers()) == 2)
+        wait_for(lambda: len(self.workers()) == 2)
 
     def restart(self) -> None:
         """A new scheduler at the same address, with new workers; the old ones have no time to say goodbye."""
@@ -62,7 +62,7 @@ class Cluster:
         port = self.address.rpartition(":")[2]
         home = self._folder / "scheduler"
         self.processes = [self._start("dask_scheduler", home, "--host", "127.0.0.1", "--port", port, "--no-dashboard")]
-        _wait_for(self._answers)
+        wait_for(self._answers)
         self.start_workers()
 
     def _answers(self) -> bool:
@@ -94,16 +94,9 @@ class Cluster:
         for process in reversed(self.processes):
             process.kill()
         for process in self.processes:
-            process.wait(30)
+            process.wait(200)
         self.processes = []
         self._log.close()
-
-
-def _wait_for(condition: Any, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -135,7 +128,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
 
     def kill() -> None:
         """Once the worker is busy, for good: it neither finishes its task nor says goodbye."""
-        _wait_for(lambda: cluster.workers()["one"] >= 1)
+        wait_for(lambda: cluster.workers()["one"] >= 1)
         victim.kill()
         killed_before_the_end.append(not finished.is_set())
 
@@ -146,7 +139,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     finished.set()
     killer.join()
     assert killed_before_the_end == [True]
-    assert victim.wait(30) == -9
+    assert victim.wait(200) == -9
     assert list(cluster.workers()) == ["two"]
     assert len(alone) == COPIES * 72
     np.testing.assert_array_equal(shared.ids, alone.ids)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mediarank import fanout
-from mediarank.asking.run_cost import OF_THE_DEMO, Costs, Fitting, cost_lines, in_bytes
+from mediarank.asking.run_cost import OF_THE_DEMO, Costs, EarlierRun, cost_lines, in_bytes
 from mediarank.collections.listing import Listing
 from mediarank.collections.sources import AUTO, open_collection, recognise
 from mediarank.collections.tree import media_below, obstacles
@@ -68,14 +68,14 @@ def look(
     costs: Costs,
     min_items: int,
     bits: int,
-    fitting: Fitting = OF_THE_DEMO,
+    earlier: EarlierRun = OF_THE_DEMO,
 ) -> FirstLook:
     """Look at a folder that `folder_of` accepted.
 
     costs : of describing one picture
     min_items : the fewest items that the check of the collection accepts
     bits : greatest difference of near-duplicates
-    fitting : how long fitting took in an earlier run
+    earlier : how long the stages took in an earlier run
     """
     source = recognise(folder)
     listing = open_collection(folder, source)
@@ -101,7 +101,7 @@ def look(
         *_learnable(listing.labels.restricted_to(listing.files), len(listing.files), seen),
         *_problems(reasons, blocked),
         *_duplicates(copies, bits),
-        *cost_lines(listing, len(seen) * share, seconds, size, costs, fitting),
+        *cost_lines(listing, len(seen) * share, seconds, size, costs, earlier),
     ]
     return FirstLook(folder, AUTO if source == "folder" else source, tuple(lines), tuple(blocked))
 

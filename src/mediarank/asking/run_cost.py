@@ -1,6 +1,6 @@
 """What a run over a folder will cost: time by what was measured here and in earlier runs, and disk.
 
-`measure` times the feature types on one picture, `Fitting` holds the times of an earlier run, and `cost_lines` adds
+`measure` times the feature types on one picture, `EarlierRun` holds the times of an earlier run, and `cost_lines` adds
 them up for `mediarank init`.
 """
 
@@ -14,9 +14,6 @@ from typing import Any, Final
 from mediarank import fanout
 from mediarank.collections.listing import Listing
 from mediarank.labels import Labels
-
-FIXED_SHARE: Final = 0.4
-"""Of the time of fitting: what a smaller collection takes as well, such as the starts of stages."""
 
 
 @dataclass(frozen=True)
@@ -32,42 +29,47 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Fitting:
-    """How long the stages after the features took in a whole run.
+class EarlierRun:
+    """How long the stages took in a whole run.
 
     seconds : by stage, such as `systems-concepts`, each on one core
     items : of that run's collection
-    run : which run that was, in words
+    whose : which run that was, in words
     """
 
     seconds: Mapping[str, float]
     items: int
-    run: str
+    whose: str
 
     def expected(self, systems: Collection[str], items: int) -> float:
-        """Seconds of one core for a collection of `items` on which `systems` learn something.
+        """Seconds of one core, without decoding and features, for a collection on which `systems` learn something.
 
-        In proportion to the items, but for the fixed share.
+        Every stage costs its start, which is what the shortest evaluation took; fitting and measuring grow with the
+        items.
         """
-        growth = max(items / max(self.items, 1), FIXED_SHARE)
-        total = 0.0
+        start = min((s for stage, s in self.seconds.items() if stage.startswith("evaluation-")), default=1.0)
+        growing = 0.0
         for stage, seconds in self.seconds.items():
-            kind, _, system = stage.partition("-")
-            if kind in ("base_models", "systems", "evaluation", "report"):
-                needed = system in systems or kind == "report" or (kind == "base_models" and "concepts" in systems)
-                total += seconds * growth if needed else 0.0
-        return total
+            kind, _, name = stage.partition("-")
+            learning = kind in ("systems", "evaluation") and name in systems
+            if learning or kind == "report" or (kind == "base_models" and "concepts" in systems):
+                growing += max(seconds - start, 0.0)
+        return start * len(self.seconds) + growing * items / max(self.items, 1)
 
 
-OF_THE_DEMO: Final = Fitting(
+OF_THE_DEMO: Final = EarlierRun(
     {
-        "base_models-all": 10.0, "systems-annotation": 10.2, "systems-attributes": 9.3, "systems-concepts": 8.4,
-        "systems-events": 7.6, "systems-retrieval": 8.6, "report": 9.4,
+        **dict.fromkeys(("wire", "splits", "manifest", "frames", "collect", "check_manifest", "check_features"), 1.0),
+        **{f"features-{k}": 1.0 for k in range(12)},
+        **{f"base_models-{k}": 1.4 for k in range(7)},
+        "systems-annotation": 10.2, "systems-attributes": 9.3, "systems-concepts": 8.4, "systems-events": 7.6,
+        "systems-retrieval": 8.6, "evaluation-annotation": 0.7, "evaluation-attributes": 1.2,
+        "evaluation-concepts": 0.7, "evaluation-events": 0.8, "evaluation-retrieval": 1.1, "report": 4.8,
     },
     850,
     "the demo collection's",
 )  # fmt: skip
-"""Where nothing was run yet. Recorded in `.mediarank/times.json` by a run of the demo on two cores."""
+"""Where nothing was run yet: the times that a run of the demo on two cores left in `.mediarank/times.json`, rounded."""
 
 
 def measure(families: Sequence[Any], picture: Any) -> Costs:
@@ -87,7 +89,7 @@ def measure(families: Sequence[Any], picture: Any) -> Costs:
 
 
 def cost_lines(
-    listing: Listing, usable: float, seconds: float, size: float, costs: Costs, fitting: Fitting
+    listing: Listing, usable: float, seconds: float, size: float, costs: Costs, earlier: EarlierRun
 ) -> list[str]:
     """The cost in words.
 
@@ -97,12 +99,12 @@ def cost_lines(
     originals = sum(path.stat().st_size for path in listing.files.values())
     cores = max(1, fanout.jobs())
     describing = usable * (seconds + costs.seconds) / cores
-    learned = fitting.expected(_learned(listing.labels.restricted_to(listing.files)), round(usable)) / cores
+    learned = earlier.expected(_learned(listing.labels.restricted_to(listing.files)), round(usable)) / cores
     disk = originals + usable * (2 * size + 4 * costs.numbers)
     return [
         f"Cost: about {_time(describing + learned)} on {cores} cores for the first run, less afterwards: decoding and "
-        f"features {_time(describing)}, measured on your pictures; fitting {_time(learned)}, "
-        f"by {fitting.run} times",
+        f"features {_time(describing)}, measured on your pictures; stages and fitting {_time(learned)}, "
+        f"by {earlier.whose} times",
         f"      about {in_bytes(disk)} of disk, of which {in_bytes(originals)} are DVC's copy of your files",
     ]
 

@@ -13,7 +13,7 @@ from mediarank.cli.app import BASELINE, DATA, app
 from mediarank.types import ConfigError
 
 if TYPE_CHECKING:
-    from mediarank.asking.run_cost import Fitting
+    from mediarank.asking.run_cost import EarlierRun
 
 
 @app.command()
@@ -76,16 +76,16 @@ def with_collection(text: str, source: str, path: str) -> str:
     return text[: match.start(1)] + section + text[match.end(1) :]
 
 
-def _earlier_run() -> Fitting:
+def _earlier_run() -> EarlierRun:
     """The times of this project's last run, or else the demo's."""
-    from mediarank.asking.run_cost import OF_THE_DEMO, Fitting
+    from mediarank.asking.run_cost import OF_THE_DEMO, EarlierRun
     from mediarank.ops.runs.run_times import FILE, read_times
     from mediarank.ops.services.environment import STATE
 
     times, manifest = read_times(Path(STATE) / FILE), DATA / "manifest/manifest.parquet"
     if not manifest.exists() or not any(stage.startswith("systems-") for stage in times):
         return OF_THE_DEMO
-    return Fitting(times, len(store.read_manifest(manifest).usable), "this project's last run's")
+    return EarlierRun(times, len(store.read_manifest(manifest).usable), "this project's last run's")
 
 
 def _quoted(path: str) -> str:

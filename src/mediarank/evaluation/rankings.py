@@ -2,7 +2,7 @@
 relevant ones.
 
 A table of all scores grows with queries times items; this grows with the queries, and with what is relevant to them.
-`answers.py` makes them.
+`ranking_collector.py` makes them.
 """
 
 from __future__ import annotations

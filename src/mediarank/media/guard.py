@@ -3,7 +3,7 @@
 Like `fanout.fan_out`, with outcomes in order and `MEDIARANK_JOBS` processes of one thread each. In addition each item
 has a limit on processor time, kept by the kernel inside the child, where no decoder can avoid it; each child has a
 limit on memory; and when a child dies, only the item that it was decoding is lost. An item that kills its child is
-tried once more in a new one, so that it is not blamed for damage by the item before it. Children end when their parent
+tried once more in a new one, so that it is not blamed for damage by the items before it. Children end when their parent
 ends, however that happens. Everything runs on this machine, because the files are here.
 
 Only faults of a file become a `Failed`. Faults of the machine raise MachineFault and end the whole call: errors such as
@@ -131,11 +131,14 @@ class _Pool:
             self._await(worker)
         left = len(items)
         while left:
-            for worker in workers:
+            for place, worker in enumerate(workers):
                 busy = any(other.waiting for other in workers)
-                # A suspect is tried when nothing else runs, so that it is not blamed for what other items use.
+                # A suspect is tried when nothing else runs, so that it is not blamed for what other items use, and in
+                # a child that has decoded nothing else, whose memory no other item can have damaged.
                 if not worker.waiting and todo and not (busy and todo[0] in suspects):
-                    self._give(worker, todo, suspects, items)
+                    if todo[0] in suspects and worker.current.value != _READY:
+                        workers[place] = self._replaced(worker)
+                    self._give(workers[place], todo, suspects, items)
             for ready in wait([worker.connection for worker in workers if worker.waiting]):
                 worker = next(w for w in workers if w.connection is ready)
                 try:
@@ -153,11 +156,7 @@ class _Pool:
 
     def close(self) -> None:
         for worker in self._workers:
-            worker.connection.close()
-            worker.process.kill()
-        for worker in self._workers:
-            worker.process.join()
-            worker.process.close()
+            _end(worker)
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
@@ -166,6 +165,12 @@ class _Pool:
         process.start()
         theirs.close()
         return _Worker(process, ours, current)
+
+    def _replaced(self, worker: _Worker) -> _Worker:
+        new = self._started()
+        self._await(new)
+        _end(worker)
+        return new
 
     def _await(self, worker: _Worker) -> None:
         """Wait until a new child is ready; if it can't start for the first item, it can't start for any."""
@@ -228,6 +233,13 @@ class _Pool:
                 "disk or the network drive that it is on, and run it again. No file was quarantined."
             )
         return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+
+
+def _end(worker: _Worker) -> None:
+    worker.connection.close()
+    worker.process.kill()
+    worker.process.join()
+    worker.process.close()
 
 
 def _cause(code: int) -> str:

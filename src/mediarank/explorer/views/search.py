@@ -23,7 +23,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import UploadFile
 
-from mediarank.asking.describe import Copying
 from mediarank.asking.items import Asked
 from mediarank.asking.search import query_vectors
 from mediarank.asking.workspace import Workspace
@@ -179,6 +178,8 @@ async def drop(request: Request) -> Response:
 
 def described(snapshot: Snapshot, name: str, path: Path) -> tuple[Floats, ...]:
     """The vectors of a dropped file, within the limits of uploads."""
+    from mediarank.asking.describe import Copying  # slow to import
+
     own = snapshot.workspace.copying()
     limits = replace(own.limits, **{key: min(value, vars(own.limits)[key]) for key, value in vars(UPLOADS).items()})
     workspace = Workspace(snapshot.workspace.data, lambda: Copying(own.frames, limits))

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from mediarank.evaluation.answers import Answers
+from mediarank.evaluation.ranking_collector import Answers
 from mediarank.evaluation.rankings import Rankings
 from mediarank.learners.pairwise.phi_rankers import Validation
 from mediarank.learners.pairwise.triplets import DrawnPairs, Triplets
