@@ -284,8 +284,11 @@ def summary(kept: dict[str, Any]) -> dict[str, Any]:
         "per_item_ms": per_item,  # processor time
         "wall_s": {str(n): kept[f"run_{n}"]["seconds"] for n in sizes},
     }
+    million: dict[str, Any] = {}
+    for name in (name for name in kept if name.partition("_")[0] in MILLION):
+        million |= kept[name]
     if not sizes:
-        return {**found, **kept.get("million", {})}
+        return {**found, **million}
     large = sizes[-1]
     files, size = kept[f"size_{large}"]
     if len(sizes) > 1:
@@ -301,7 +304,7 @@ def summary(kept: dict[str, Any]) -> dict[str, Any]:
         "dask_same_bytes": kept.get("dask_same_bytes"),
     }
     found |= kept.get(f"versions_{large}", {}) | kept.get(f"explorer_{large}", {})
-    return found | kept.get("million", {})
+    return found | million
 
 
 def table(kept: dict[str, Any]) -> None:
@@ -324,7 +327,8 @@ def main() -> None:
     kept = Kept(folder / "measured.json")
     for items in given.items:
         if set(given.parts) & set(MILLION):
-            kept.once("million", lambda items=items: measure_million(folder, items, given.parts))
+            for part in given.parts:  # one by one, so that each is kept
+                kept.once(f"{part}_{items}", lambda items=items, part=part: measure_million(folder, items, [part]))
         else:
             measure(folder, items, given.parts, kept)
     table(kept.values)

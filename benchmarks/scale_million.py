@@ -42,9 +42,10 @@ def drawn(items: int, seed: int = 1) -> dict[str, FeatureMatrix]:
 
 def measure(folder: Path, items: int, parts: list[str]) -> dict[str, Any]:
     data = folder / "million"
-    if not (data / "systems/retrieval/model.json").exists():
+    wanted = ["retrieval", *(["concepts"] if "find" in parts else [])]
+    if not (data / "manifest/labels").exists():
         asking.make(data, FITTED, 20)
-        asking.fit(data)
+    asking.fit(data, [name for name in wanted if not (data / "systems" / name / "model.json").exists()])
     space = Workspace(data, asking.Copying)
     matrices = drawn(items)
     arrays, facts = store.open_arrays(data / "systems/retrieval/model.npz"), space.facts("retrieval")
