@@ -7,6 +7,7 @@ and is not measured again, so a long run can be done in parts and continued:
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts increment versions explorer
     python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
+    python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
     python benchmarks/scale.py --folder FOLDER --items 1000000 --parts index search find
 """
 
@@ -17,6 +18,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -29,6 +31,7 @@ import numpy as np
 import psutil
 from ops_project import Project, Watch, free_port, no_orphans
 from scale_million import measure as measure_million
+from scale_tables import measure as measure_tables
 
 from mediarank import store
 from mediarank.media.shards import Media
@@ -48,6 +51,7 @@ RETRIEVAL = {
     "seed": 7,
 }
 MILLION = ("index", "search", "find")
+TABLES = "tables"
 PARTS = ("run", "noop", "increment", "versions", "explorer", "dask")
 
 
@@ -320,13 +324,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="where projects and figures are kept")
     parser.add_argument("--items", type=int, nargs="+", default=[1000, 10000])
-    parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION], default=["run", "noop"])
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION, TABLES], default=["run", "noop"])
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     folder = given.folder.resolve()
     kept = Kept(folder / "measured.json")
     for items in given.items:
-        if set(given.parts) & set(MILLION):
+        if TABLES in given.parts:
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                place = Path(scratch)
+                kept.once(f"{TABLES}_{items}", lambda items=items, place=place: measure_tables(place, items))
+        elif set(given.parts) & set(MILLION):
             for part in given.parts:  # one by one, so that each is kept
                 kept.once(f"{part}_{items}", lambda items=items, part=part: measure_million(folder, items, [part]))
         else:

@@ -74,11 +74,12 @@ def searched(live: LiveRanker, queries: list[Any]) -> dict[str, float]:
     live.search(queries[0])
     rows = live.model.rows
     v, offset = live.model.scaler.unscaled(live.ranking_weights)
-    search, phi, read, feedback = [], [], [], []
+    search, spent, phi, read, feedback = [], [], [], [], []
     for vectors in queries:
         search.append(seconds(lambda vectors=vectors: live.search(vectors)))
-        phi.append(seconds(lambda vectors=vectors: weighted_phi(vectors, rows, v, offset)))
-        read.append(seconds(lambda: [float(matrix.sum()) for matrix in rows]))
+        spent.append(seconds(lambda vectors=vectors: live.search(vectors), time.process_time))
+        phi.append(seconds(lambda vectors=vectors: weighted_phi(vectors, rows, v, offset), time.process_time))
+        read.append(seconds(lambda: [float(matrix.sum()) for matrix in rows], time.process_time))
     hits = live.search(queries[0], 20)
     names = [hit.item for hit in hits]
     for k in range(1, 8):
@@ -90,9 +91,10 @@ def searched(live: LiveRanker, queries: list[Any]) -> dict[str, float]:
 
         feedback.append(seconds(click))
     return {
-        "search_ms_1m": round(1000 * float(np.median(search)), 1),
-        "phi_vs_read": round(min(phi) / min(read), 2),
-        "feedback_ms_1m": round(1000 * float(np.median(feedback)), 1),
+        "search_ms_1m": round(1000 * min(search), 1),
+        "search_processor_ms_1m": round(1000 * float(np.median(spent)), 1),
+        "phi_vs_read": round(float(np.median(phi) / np.median(read)), 2),  # processor time of both
+        "feedback_ms_1m": round(1000 * min(feedback), 1),
     }
 
 
@@ -110,7 +112,7 @@ def indexed(live: LiveRanker, queries: list[Any]) -> dict[str, float]:
     }
 
 
-def seconds(work: Any) -> float:
-    began = time.perf_counter()
+def seconds(work: Any, clock: Any = time.perf_counter) -> float:
+    began = clock()
     work()
-    return time.perf_counter() - began
+    return float(clock() - began)
