@@ -255,7 +255,7 @@ def on_dask(project: Project, folder: Path) -> bool:
         for process in reversed(running):
             process.terminate()
             process.wait(30)
-        shutil.rmtree(project.root / "data/features")
+        shutil.rmtree(project.root / "data/features", ignore_errors=True)
         kept.rename(project.root / "data/features")
         shutil.rmtree(project.root / ".mediarank/cache", ignore_errors=True)
         shutil.move(folder / "cache.kept", project.root / ".mediarank/cache")

@@ -30,7 +30,7 @@ QUERIES = 20
 def measure(folder: Path, items: int) -> dict[str, float]:
     """What is done -> processor seconds for this many items."""
     rng = np.random.default_rng(0)
-    ids = [f"a{k // 1000:05d}/kind{k % CLASSES:02d}/{k:08d}.jpg" for k in range(items)]
+    ids = [f"a{k // 1000:05d}/{k:08d}.jpg" for k in range(items)]
     hashes = [f"{value:016x}" for value in rng.integers(0, 2**63, items, dtype=np.uint64).tolist()]
     labels = Labels({"classes": pd.DataFrame({"item": ids, "class": [f"kind{k % CLASSES:02d}" for k in range(items)]})})
     content = rng.bytes(3000 + items)
