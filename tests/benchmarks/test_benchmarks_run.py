@@ -102,10 +102,18 @@ def test_annotation(
 ) -> None:
     benchmark = import_module("annotation")
     arguments = ["--data", str(keywords), "--cache", str(tmp_path), "--sets", "jec", "--speed-pairs", "20000"]
-    arguments += ["--rounds", "10", "--pairs", "20"]
+    arguments += ["--rounds", "10", "--pairs", "20", "--depths", "10", "--repeats", "1"]
     monkeypatch.setattr("sys.argv", ["annotation.py", *arguments])
     benchmark.main()
     found = last_line(capsys)
-    for method in benchmark.METHODS:
+    methods = (*benchmark.MEASURED, "average")
+    for method in methods:
         assert found[method]["r"] > 50, method
-    assert found["best"]["name"] in benchmark.METHODS
+    assert found["best"]["name"] in methods
+    assert set(found["repeated"]) == {"rnn", "nw_rnn", "drawn_rnn"}
+    monkeypatch.setattr("annotation_results.fit_methods", None)
+    monkeypatch.setattr("sys.argv", ["annotation.py", *arguments, "--held-out"])
+    benchmark.main()
+    again = last_line(capsys)
+    assert again["held_out_f1"] == found["held_out_f1"], "from the cache: nothing is fitted again"
+    assert "rnn" not in again, "no test figure is shown"

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from made_annotation import QUICK, made_inputs
 
-from mediarank.evaluation.keywords import KeywordScores
+from mediarank.evaluation.keywords import KeywordScores, row_scores
 from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder
 from mediarank.systems.annotation.images import Labelled, Part
-from mediarank.systems.annotation.methods import Tried, choose, fit_methods
+from mediarank.systems.annotation.average import choose_average
+from mediarank.systems.annotation.methods import Tried, choose, fit_methods, folds_of
 from mediarank.systems.annotation.rankers import RANKERS
 from mediarank.systems.annotation.report import words_of
 
@@ -73,6 +74,44 @@ def test_of_what_can_not_be_distinguished_the_most_balanced_is_chosen() -> None:
     certain = replace(greedy, error=0.001)
     assert choose([balanced, certain, worse]) is certain
     assert choose([worse, tried(0.25, 0.24)]) is worse
+
+
+def test_for_images_the_best_suggestions_of_single_images_are_chosen() -> None:
+    tried = [
+        Tried({}, KeywordRule("count"), KeywordScores(0.5, 0.5, 0.5, 9, 0, image_f1=0.2)),
+        Tried({}, KeywordRule("count"), KeywordScores(0.1, 0.3, 0.15, 9, 0, image_f1=0.4)),
+    ]
+    assert [choose(tried, aim) for aim in ("f1", "image_f1")] == tried
+
+
+def test_held_out_scores_are_those_that_were_measured() -> None:
+    images = labelled()
+    found = fit_methods(images, ["ridge", "tagprop", "2pknn"], QUICK)
+    for method in found.values():
+        held_out = zip(folds_of(images), method.chosen.held_out_scores(), strict=True)
+        scores = [row_scores(part.true, rows, QUICK.words) for part, rows in held_out]
+        assert np.mean([one.f1 for one in scores]) == pytest.approx(method.chosen.scores.f1)
+
+
+def test_an_average_takes_what_helps_and_leaves_out_what_does_not() -> None:
+    """Two methods know half of the words each; a third deals them at random, loudly."""
+    rng = np.random.default_rng(0)
+    true = [(rng.random((30, 8)) < 0.3).astype(np.float32) for _ in range(2)]
+    for rows in true:
+        rows[:, :2] = 1  # every image has words
+
+    def knows(words: slice) -> list[np.ndarray]:
+        shown = [np.zeros_like(rows) for rows in true]
+        for rows, own in zip(true, shown, strict=True):
+            own[:, words] = rows[:, words]
+        return shown
+
+    held_out = {"first": knows(slice(0, 4)), "second": knows(slice(4, 8))}
+    held_out["noise"] = [100 * rng.random(rows.shape, np.float32) for rows in true]
+    found = choose_average(held_out, true, 5, "f1")
+    assert set(found.of) == {"first", "second"}
+    assert found.units == tuple(float(np.concatenate(held_out[name]).std()) for name in found.of)
+    assert found.scores.recall > 0.95
 
 
 def test_words_dealt_at_random_are_not_found() -> None:

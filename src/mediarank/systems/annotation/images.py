@@ -53,12 +53,21 @@ class Labelled:
         rows : for each feature type (images, d) vectors, taken one after another
         measures : the distance of each feature type
         """
+        found = (
+            stack_distances([part if len(asked) == len(part) else part[asked]], [part], [measure])[0]
+            for part, measure in zip(rows, measures, strict=True)
+        )
+        return cls.of_distances(found, len(measures), keywords, fold_of, asked)
+
+    @classmethod
+    def of_distances(
+        cls, found: Iterable[Floats], types: int, keywords: Keywords, fold_of: Positions, asked: Positions
+    ) -> Labelled:
+        """From distances. found : for each feature type (queries, images), taken one after another"""
         thresholds = rank_thresholds(len(keywords))
-        stack = np.empty((len(measures), len(asked), len(keywords)), dtype=np.float32)
+        stack = np.empty((types, len(asked), len(keywords)), dtype=np.float32)
         levels = np.empty(stack.shape, dtype=np.uint8)
-        for k, (part, measure) in enumerate(zip(rows, measures, strict=True)):
-            queries = part if len(asked) == len(part) else part[asked]
-            [distances] = stack_distances([queries], [part], [measure])
+        for k, distances in enumerate(found):
             stack[k] = distances
             distances[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
             levels[k] = levels_of(distances, thresholds)

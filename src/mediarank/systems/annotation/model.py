@@ -29,7 +29,7 @@ BLOCK: Final = 128
 
 class Model(RankingModel):
     """facts : `features` and `distances` (the types that images are compared by, and how), `items` (the labelled
-    images), `words`, and `settings` (method -> its ranker, its rule and their numbers)
+    images), `words`, and `settings` (method -> its ranker, its rule and their numbers; or the methods it averages)
     arrays : the keywords of the labelled images, and "<method>.<array>"
     """
 
@@ -59,6 +59,19 @@ class Model(RankingModel):
         self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None = None
     ) -> dict[str, Doubles]:
         """method -> scores (items, words), from one pass of distances by the feature types that the methods use."""
+        settings = self.facts["settings"]
+        parts = [part for method in methods for part in settings[method].get("of", [method])]
+        scores = self._by_parts(described, items, list(dict.fromkeys(parts)), names)
+        for method in methods:
+            if "of" in settings[method]:
+                weighted = zip(settings[method]["of"], settings[method]["units"], strict=True)
+                scores[method] = np.asarray(sum(scores[part] / unit for part, unit in weighted))
+        return {method: scores[method] for method in methods}
+
+    def _by_parts(
+        self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None
+    ) -> dict[str, Doubles]:
+        """The same for methods that are not averages."""
         columns = self._columns(names)
         rankers = {self.facts["settings"][method]["ranker"]: self.ranker(method) for method in methods}
         looked_at = np.flatnonzero(np.any([ranker.used() for ranker in rankers.values()], axis=0)).tolist() or [0]

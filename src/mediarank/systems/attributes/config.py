@@ -13,7 +13,9 @@ from mediarank.types import ConfigError
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-MethodName = Literal["rankmkl", "equal_weights", "each_kernel", "concatenation", "posterior", "posterior_mkl"]
+MethodName = Literal[
+    "rankmkl", "equal_weights", "each_kernel", "concatenation", "posterior", "posterior_mkl", "local", "local_mkl"
+]
 METHODS: Final[tuple[MethodName, ...]] = get_args(MethodName)
 
 
@@ -34,12 +36,15 @@ class Config:
     methods : `rankmkl`, and what the paper compares it with: the plain mean of the kernels (`equal_weights`), each
         kernel alone (`each_kernel`, fitted as `only_<feature type>`), all features in one vector (`concatenation`);
         beyond it, the expected strength from class posteriors (`posterior`, which uses class labels and is left out
-        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which fits both its parts)
+        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which fits both its parts); the
+        mean standing of the items that look alike (`local`, from pairs alone) and its average with RankMKL
+        (`local_mkl`); local order needs Gram matrices and is left out where there are landmarks
     serve : the fitted method that answers by default; without it, the one that is best on validation
     gamma_factors : γ is one of these divided by the mean distance; cross-validation chooses among several
     cost, sigma : C and σ of RankMKL, chosen by cross-validation; only C/σ^⅓ matters, so one sigma is enough
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
     penalties, temperatures : of the class posteriors, chosen by cross-validation
+    local_temperatures : of the local order, chosen by cross-validation; a kernel's mean over an item and itself is near 1
     max_pairs : ordered pairs per attribute to learn from; with many items, five per item
     exact_up_to : with more training items than this, kernels are approximated from `landmarks` of them
     """
@@ -59,6 +64,7 @@ class Config:
     sigma: tuple[Positive, ...] = (1.0,)
     penalties: tuple[Positive, ...] = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
     temperatures: tuple[Positive, ...] = (0.02, 0.05, 0.1, 0.2, 0.4)
+    local_temperatures: tuple[Positive, ...] = (0.005, 0.01, 0.02, 0.04, 0.08)
     loss: Literal["l1", "l2"] = "l2"
     regularizer: Literal["l1", "l2"] = "l2"
     folds: Annotated[int, Field(ge=2)] = 10

@@ -1,7 +1,7 @@
 """The fitted system `attributes`: how much of each attribute an item shows, by every method.
 
 However it was learned (on Gram matrices or on landmarks' columns), a score is a weighted sum of kernel values with
-anchors, a linear function of the features, or an expected strength made of such sums. An item is scored once;
+anchors, a linear function of the features, an expected strength made of such sums, or the mean standing of anchors. An item is scored once;
 comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is its arrays and facts;
 an array is read when a method needs it.
 """
@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from mediarank.learners.kernels.expected_strength import expected_strengths
+from mediarank.learners.kernels.local_scores import local_scores
 from mediarank.similarity.fitted_kernel import FittedKernel
 from mediarank.similarity.kernels import linear
 from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
@@ -64,6 +65,11 @@ class Model(RankingModel):
                 direction = self._array(f"{method}.direction_{name}")[:, columns]
                 scores += linear(_rows(described, name, items), direction.T)
             return scores
+        if settings["kind"] == "local":
+            mean = np.mean([self._values(described, items, k, computed) for k in settings["kernels"]], axis=0)
+            standing, temperatures = self._array(f"{method}.standing"), self._array(f"{method}.temperatures")
+            found = [local_scores(mean.astype(np.float64), standing[:, c], temperatures[c]) for c in columns]
+            return np.stack(found, axis=1)
         posterior = settings["kind"] == "posterior"
         wanted = len(settings["classes"]) if posterior else len(columns)
         scores = np.zeros((len(items), wanted))
@@ -71,14 +77,19 @@ class Model(RankingModel):
             coefficients = self._array(f"{method}.coefficients_{k}").astype(np.float64)
             coefficients = coefficients if posterior else coefficients[:, columns]
             if coefficients.any():
-                if k not in computed:
-                    rows = _rows(described, self.facts["kernels"][k]["feature"], items)
-                    computed[k] = self._kernel(k).between(rows)
-                scores += linear(computed[k].astype(np.float64), coefficients.T)
+                values = self._values(described, items, k, computed)
+                scores += linear(values.astype(np.float64), coefficients.T)
         if not posterior:
             return scores
         strengths = self._array(f"{method}.strengths")[:, columns]
         return expected_strengths(scores + self._array(f"{method}.shares"), strengths, settings["temperature"])
+
+    def _values(self, described: Described, items: Sequence[str], k: int, computed: dict[int, Floats]) -> Floats:
+        """Values of kernel k between items and its anchors."""
+        if k not in computed:
+            rows = _rows(described, self.facts["kernels"][k]["feature"], items)
+            computed[k] = self._kernel(k).between(rows)
+        return computed[k]
 
     def _kernel(self, k: int) -> FittedKernel:
         found = self.facts["kernels"][k]
