@@ -10,16 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from annotation_types import Described
+from kept_results import digest, source_digest, store
 
-import mediarank
+from mediarank.learners.neighbours.keyword_scores import TrainingQueries
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.learners.pairwise.image_folds import deal_folds
@@ -103,8 +103,8 @@ class Split:
         matrix, measure = self.described.features[self.config.features[k]], self.config.measures[k]
         known = matrix.rows(self.train)
         asked = matrix.rows(self.test) if part == "test" else known[self.asked]
-        digest = hashlib.sha256(asked.tobytes() + known.tobytes() + measure.encode()).hexdigest()[:24]
-        kept = self.cache / "distances" / f"{digest}.npy"
+        key = digest(asked.tobytes() + known.tobytes() + measure.encode())
+        kept = self.cache / "distances" / f"{key}.npy"
         if not kept.exists():
             same = part == "train" and len(asked) == len(known)
             store(kept, lambda file: np.save(file, stack_distances([known if same else asked], [known], [measure])[0]))
@@ -120,7 +120,7 @@ class Split:
 
 def measure(split: Split, methods: Sequence[str]) -> dict[str, Result]:
     """Every method, from the cache or fitted now; methods that share a ranker are fitted together."""
-    sources = source_digest()
+    sources = source_digest(SOURCES)
     kept = {method: split.cache / "results" / f"{_key(split, method, sources)}.npz" for method in methods}
     for group in together([method for method in methods if not kept[method].exists()]):
         started = time.perf_counter()
@@ -138,7 +138,7 @@ def measure(split: Split, methods: Sequence[str]) -> dict[str, Result]:
 
 def drawn_again(split: Split, method: str, draws: int) -> list[np.ndarray]:
     """Test scores of a boosted method on other draws of pairs, with the settings chosen for the first one."""
-    sources, found = source_digest(), None
+    sources, found = source_digest(SOURCES), None
     scores = []
     for number in range(draws):
         seed = split.config.seed + 1 + number
@@ -152,8 +152,6 @@ def drawn_again(split: Split, method: str, draws: int) -> list[np.ndarray]:
 
 
 def refitted(labelled: Labelled, method: str, found: FittedMethod, config: Config) -> FittedMethod:
-    from mediarank.learners.neighbours.keyword_scores import TrainingQueries
-
     whole = Part.outside(labelled, None)
     [(_, ranker)] = RANKERS[METHODS[method].ranker](whole, config.with_only(found.chosen.settings), False)
     queries = TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked())
@@ -174,26 +172,9 @@ def settings_text(fitted: FittedMethod) -> str:
     return ", ".join([rule.kind, *(f"{key} {value}" for key, value in numbers.items())])
 
 
-def source_digest() -> str:
-    root = Path(mediarank.__file__).parent
-    files = [path for name in SOURCES for path in sorted([root / name] if name.endswith(".py") else
-                                                         (root / name).glob("*.py"))]  # fmt: skip
-    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
-
-
-def store(path: Path, write: Callable[[Any], None]) -> None:
-    """Write a file at once or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as file:
-        write(file)
-    part.replace(path)
-
-
 def _key(split: Split, method: str, sources: str) -> str:
     settings = replace(split.config, methods=("jec",))
-    found = repr((method, settings, split.vectors, sources))
-    return f"{method.replace(' ', '_')}_{hashlib.sha256(found.encode()).hexdigest()[:24]}"
+    return f"{method.replace(' ', '_')}_{digest(repr((method, settings, split.vectors, sources)).encode())}"
 
 
 def _read(path: Path) -> Result:

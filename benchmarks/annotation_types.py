@@ -1,11 +1,12 @@
 """What the annotation benchmark measures on: feature types with their distances, and a collection described by them.
 
 `SETS` names five sets: JEC's seven features (Makadia et al. 2008) with its distances; the same with joint colour
-histograms in place of one per channel, since the authors do not say which they took; a richer one that adds joint colour histograms, bags of SIFT and hue words, each over the whole picture and in three bands, and GIST, local binary
-patterns, gradients, correlograms, Gabor energy, edges, moments and wavelets; a pretrained network alone, at two sizes;
-and the network with joint colour histograms and correlograms. Hand-made types were fixed before anything was measured
-on them; which of them are in `all` was decided in a trial that showed left-out training pictures and test pictures.
-Codebooks are fitted on training pictures; working copies and features are kept in a cache folder.
+histograms in place of one per channel, as the authors do not say which they took; a richer one with bags of SIFT and
+hue words, each over the whole picture and in three bands, and GIST, local binary patterns, gradients, correlograms,
+Gabor energy, edges, moments and wavelets; a pretrained network alone, at two sizes; and the network with joint colour
+histograms and correlograms. Hand-made types were fixed before anything was measured on them; which of them are in `all`
+was decided in a trial that showed left-out training pictures and test pictures. Codebooks are fitted on training
+pictures; working copies and features are kept in a cache folder.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from pydantic import Field
 from mediarank.learners.boosting.rankboost import Step
 from mediarank.types import ConfigError
 
-
 Aim = Literal["f1", "image_f1"]
 """What settings are chosen for: F1 of the means over words, as the papers report it, or the mean F1 of an image."""
 

@@ -44,7 +44,7 @@ class Config:
     cost, sigma : C and σ of RankMKL, chosen by cross-validation; only C/σ^⅓ matters, so one sigma is enough
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
     penalties, temperatures : of the class posteriors, chosen by cross-validation
-    local_temperatures : of the local order, chosen by cross-validation; a kernel's mean over an item and itself is near 1
+    local_temperatures : of the local order, chosen by cross-validation
     max_pairs : ordered pairs per attribute to learn from; with many items, five per item
     exact_up_to : with more training items than this, kernels are approximated from `landmarks` of them
     """

@@ -1,9 +1,9 @@
 """The fitted system `attributes`: how much of each attribute an item shows, by every method.
 
 However it was learned (on Gram matrices or on landmarks' columns), a score is a weighted sum of kernel values with
-anchors, a linear function of the features, an expected strength made of such sums, or the mean standing of anchors. An item is scored once;
-comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is its arrays and facts;
-an array is read when a method needs it.
+anchors, a linear function of the features, an expected strength made of such sums, or the mean standing of anchors. An
+item is scored once; comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is
+its arrays and facts; an array is read when a method needs it.
 """
 
 from __future__ import annotations
