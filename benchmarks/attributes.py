@@ -50,7 +50,7 @@ VARIANTS = {
 }
 """Sets of kernels, and the suffix that methods on them have in the table."""
 WITH_NETWORK = ("network", "all")
-BEYOND = ("rankmkl", "posterior", "posterior_mkl", "local", "local_mkl")
+BEYOND = ("rankmkl", "posterior", "posterior_mkl", "levels", "local")
 """Methods that are measured on every set; the others on `five` and `more`."""
 SPREAD = ("five", "more")
 SPREAD_METHODS = ("rankmkl", "posterior")

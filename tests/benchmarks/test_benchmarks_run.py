@@ -83,7 +83,7 @@ def test_attributes(
     assert found["attributes"] == ["natural", "open"]
     assert found["mean"]["rankmkl"] > 80
     assert {"equal_weights", "concatenation", "gist", "linear", "relative_tree", "local_pair"} <= set(found["mean"])
-    assert {"local", "local_mkl", "best", "rankmkl_l1_loss_l2_weights"} <= set(found["mean"])
+    assert {"levels", "local", "best", "rankmkl_l1_loss_l2_weights"} <= set(found["mean"])
     monkeypatch.setattr(benchmark, "fit", None)
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments[: arguments.index("--parts")], "--parts", "kernels"])
     benchmark.main()

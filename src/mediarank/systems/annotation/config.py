@@ -45,6 +45,12 @@ METHODS: Final[Mapping[str, Method]] = {
     "ridge_tagprop": Method("tagprop", ("ridge",)),
     "2pknn_aligned": Method("aligned", ("two_pass",)),
     "ridge_aligned": Method("aligned", ("ridge",)),
+    "2pknn_margin": Method("margin", ("two_pass",)),
+    "ridge_margin": Method("margin", ("ridge",)),
+    "kcca_2pknn": Method("kcca", ("two_pass",)),
+    "kcca_vote": Method("kcca", ("vote",)),
+    "kcca_2pknn_tagprop": Method("kcca_tagprop", ("two_pass",)),
+    "kcca_vote_tagprop": Method("kcca_tagprop", ("vote",)),
     "ridge_images": Method("jec", ("ridge",), "image_f1"),
     "ridge_tagprop_images": Method("tagprop", ("ridge",), "image_f1"),
 }

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mediarank.learners.neighbours.keywords import Keywords
-from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker
+from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.learners.neighbours.preferences import Preferences, draw_preferences
+from mediarank.learners.neighbours.semantic_space import SemanticSpace
 from mediarank.similarity.distance_stack import spreads, stack_distances
 from mediarank.similarity.rank_levels import Levels, levels_of, rank_thresholds
 from mediarank.types import Floats, NotApplicable
@@ -73,8 +74,15 @@ class Labelled:
             levels[k] = levels_of(distances, thresholds)
         return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
 
-    def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
-        """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves."""
+    def similarity(self, ranker: NeighbourRanker, rows: Positions, known: bool = False) -> Floats:
+        """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves.
+
+        known : the ranker has learned from these queries
+        """
+        if known and isinstance(ranker, SemanticSpace):
+            found = ranker.of_known(self.asked[rows])
+            found[np.arange(len(rows)), self.asked[rows]] = -np.inf
+            return found
         found = np.empty((len(rows), len(self.keywords)), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             block = slice(start, start + BLOCK)  # copy some rows at a time; all of them would take gigabytes
@@ -93,6 +101,7 @@ class Part:
     rows : queries among them, as places in `asked`
     held : the other queries
     images : positions
+    fitted : rankers that others are built on
     """
 
     labelled: Labelled
@@ -100,6 +109,7 @@ class Part:
     held: Positions
     images: Positions
     keywords: Keywords
+    fitted: dict[str, WeightedSum] = field(default_factory=dict)
     _drawn: dict[tuple[Any, ...], Preferences] = field(default_factory=dict)
 
     @classmethod
@@ -112,7 +122,7 @@ class Part:
     def similarity(self, ranker: NeighbourRanker, held_out: bool = False) -> Floats:
         """(queries, images of the part); the queries are those of the part, or the held-out ones."""
         rows = self.held if held_out else self.rows
-        return np.ascontiguousarray(self.labelled.similarity(ranker, rows)[:, self.images])
+        return np.ascontiguousarray(self.labelled.similarity(ranker, rows, not held_out)[:, self.images])
 
     @property
     def true(self) -> Floats:

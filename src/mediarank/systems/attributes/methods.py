@@ -2,7 +2,7 @@
 
 `learn_methods` gives each method that the settings name, as numbers that a `Model` keeps: one ranker per attribute on
 kernels (`rankmkl`, `equal_weights`, `only_…`) or on features (`concatenation`), the expected strength from class
-posteriors, the local order, and the averages of these two with RankMKL.
+posteriors and its average with RankMKL, the expected standing from posteriors over levels, and the local order.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from sklearn.base import clone
 
 from mediarank.learners.kernels.class_posterior import fit_posterior
 from mediarank.learners.kernels.kernel_stack import GramStack, KernelStack, MapStack
+from mediarank.learners.kernels.level_posterior import fit_levels
 from mediarank.learners.kernels.local_order import fit_local
 from mediarank.learners.kernels.rankmkl import RankMKL
 from mediarank.learners.pairwise.pair_validation import held_out_scores, share_in_order
@@ -28,10 +29,7 @@ from mediarank.systems.attributes.prepare import Prepared, ranksvm
 from mediarank.systems.contract import Inputs
 from mediarank.types import Doubles
 
-AVERAGES: Final[Mapping[str, tuple[MethodName, MethodName]]] = {
-    "posterior_mkl": ("posterior", "rankmkl"),
-    "local_mkl": ("local", "rankmkl"),
-}
+AVERAGES: Final[Mapping[str, tuple[MethodName, MethodName]]] = {"posterior_mkl": ("posterior", "rankmkl")}
 CHANCE = 0.5
 """The validation of a method where no pair could be held out."""
 
@@ -49,10 +47,10 @@ class Learned:
 class Method:
     """A learned method.
 
-    kind : how a model scores with it: "kernels", "linear", "posterior", "local" or "average"
-    arrays : what its scores are computed from: for a kernel k of `kernels` "coefficients_k" (anchors, attributes or
-        classes), for a feature type f "direction_f" (dimensions, attributes), "standing" (anchors, attributes), and
-        smaller ones
+    kind : how a model scores with it: "kernels", "linear", "posterior", "levels", "local" or "average"
+    arrays : what its scores are computed from: for a kernel k of `kernels` "coefficients_k" (anchors, attributes,
+        classes or levels), for a feature type f "direction_f" (dimensions, attributes), "standing" (anchors,
+        attributes), and smaller ones
     facts : attribute -> how it was learned, with the share of held-out pairs in order
     held_out (attributes, items) : scores of training items by what was learned from the other folds
     settings : numbers that all attributes share
@@ -107,6 +105,8 @@ def _learn(
         found = _posterior(inputs, prepared, config)
         if found is not None:
             yield name, found
+    elif name == "levels":
+        yield name, _levels(prepared, config)
     elif name == "local":
         if isinstance(prepared.stack, GramStack):
             yield name, _local(prepared, prepared.stack, config)
@@ -191,6 +191,22 @@ def _posterior(inputs: Inputs, prepared: Prepared, config: Config) -> Method | N
     arrays |= {"shares": found.shares, "strengths": strengths}
     settings = {"penalty": found.penalty, "temperature": found.temperature, "classes": classes}
     return Method("posterior", every, arrays, _shares(found.validation), found.held_out, settings)
+
+
+def _levels(prepared: Prepared, config: Config) -> Method:
+    found = fit_levels(
+        prepared.stack,
+        prepared.pairs,
+        prepared.fold_of,
+        sorted(config.penalties),
+        sorted(config.temperatures),
+        config.levels,
+    )
+    every = tuple(range(len(prepared.kernels)))
+    arrays = _coefficients(prepared, every, prepared.stack.by_kernel(found.weights, found.coef))
+    arrays |= {"shares": found.levels.shares, "standings": found.levels.standings, "starts": found.levels.starts}
+    settings = {"penalty": found.penalty, "temperature": found.temperature}
+    return Method("levels", every, arrays, _shares(found.validation), found.held_out, settings)
 
 
 def _local(prepared: Prepared, stack: GramStack, config: Config) -> Method:
