@@ -81,6 +81,7 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
             pairs=tuple(options.pairs),
             rounds=tuple(options.rounds),
             ndcg_depth=tuple(options.depths),
+            tagprop_iterations=1000,  # enough to converge
             seed=options.seed,
         )
         described = describe(options.data, options.cache, SETS[name])

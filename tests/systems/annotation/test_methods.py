@@ -53,6 +53,14 @@ def test_a_ranker_learns_which_feature_tells(name: str) -> None:
     assert colour > 2 * noise
 
 
+def test_jec_divides_by_the_deviation_or_by_the_maximum() -> None:
+    part = Part.outside(labelled(), None)
+    for name, size in (("jec", np.std), ("jec_maximum", np.max)):
+        [(_, ranker)] = RANKERS[name](part, QUICK, False)
+        expected = [1 / len(QUICK.features) / size(values) for values in part.labelled.stack]
+        np.testing.assert_allclose(ranker.weights, expected, rtol=1e-4)
+
+
 def test_a_labelled_image_is_placed_without_its_own_words() -> None:
     """In the space of kernel CCA, what an image's own words say must not move the image itself."""
     images = labelled()

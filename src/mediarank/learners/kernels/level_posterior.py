@@ -69,7 +69,7 @@ def levels_of(pairs: Sequence[OrderedPairs], count: int) -> Levels:
     for own in pairs:
         standing = standings(own)
         known = np.flatnonzero(np.isfinite(standing))
-        edges = np.unique(np.quantile(standing[known], np.linspace(0, 1, count + 1)[1:-1])) if len(known) else []
+        edges = np.unique(np.quantile(standing[known], np.linspace(0, 1, count + 1)[1:-1]))
         level = np.searchsorted(edges, standing[known])
         kinds = np.unique(level)
         members = np.zeros((len(standing), len(kinds)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -83,12 +83,12 @@ def fit_semantic_space(
     placed[asked] = linear(coefficients.astype(np.float64), whiten.T)
     return SemanticSpace(
         weights,
-        np.float32([sharpness]),
+        np.array([sharpness], dtype=np.float32),
         placed.astype(np.float32),
         (centre @ whiten).astype(np.float32),
         _unit(linear(predicted - centre, whiten.T)).astype(np.float32),
     )
 
 
-def _unit(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _unit(rows: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9))

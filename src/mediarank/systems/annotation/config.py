@@ -32,6 +32,7 @@ METHODS: Final[Mapping[str, Method]] = {
     "best_feature": Method("best_feature", ("transfer",)),
     "jec": Method("jec", ("transfer",)),
     "jec_vote": Method("jec", ("count", "vote")),
+    "jec_maximum": Method("jec_maximum", ("transfer",)),
     "least_squares": Method("least_squares", ("transfer",)),
     "lasso": Method("lasso", ("transfer",)),
     "nw_rnn": Method("nw_rnn", ("count", "vote")),

@@ -70,6 +70,13 @@ def equally_weighted(part: Part) -> WeightedSum:
     return WeightedSum((1 / spread / len(spread)).astype(np.float32))
 
 
+def equally_weighted_by_maximum(part: Part) -> WeightedSum:
+    """JEC as its authors have it: every distance divided by its maximum."""
+    highest = np.array([float(values[part.rows[:, None], part.images].max()) for values in part.labelled.stack])
+    weights = np.divide(1 / len(highest), highest, out=np.zeros_like(highest), where=highest > 0)
+    return WeightedSum(weights.astype(np.float32))
+
+
 def fit_combination(name: str, part: Part, config: Config) -> NeighbourRanker:
     """A sum of scaled distances whose weights a regression finds."""
     drawn = part.preferences(config.regression_pairs, config.ndcg_depth[0], config.epsilon, config.seed)
@@ -187,6 +194,7 @@ def _fit_tagprop(part: Part, config: Config) -> WeightedSum:
 RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "best_feature": lambda part, config, _: [({}, fit_best_feature(part))],
     "jec": lambda part, config, _: [({}, equally_weighted(part))],
+    "jec_maximum": lambda part, config, _: [({}, equally_weighted_by_maximum(part))],
     "least_squares": lambda part, config, _: [({}, fit_combination("least_squares", part, config))],
     "lasso": lambda part, config, _: [({}, fit_combination("lasso", part, config))],
     "nw_rnn": lambda part, config, quick: fit_boosted(part, config, "none", quick),

@@ -210,7 +210,7 @@ def _levels(prepared: Prepared, config: Config) -> Method:
 
 
 def _local(prepared: Prepared, stack: GramStack, config: Config) -> Method:
-    mean = np.mean(stack.grams, axis=0, dtype=np.float64)
+    mean = np.asarray(np.mean(stack.grams, axis=0, dtype=np.float64))
     found = fit_local(mean, prepared.pairs, prepared.fold_of, sorted(config.local_temperatures))
     arrays = {"standing": found.standing, "temperatures": found.temperatures}
     every = tuple(range(len(prepared.kernels)))
