@@ -26,13 +26,17 @@ from mediarank.learners.pairwise.image_folds import deal_folds
 from mediarank.similarity.distance_stack import stack_distances
 from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.annotation.fit import effect_of_k
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.methods import FittedMethod, fit_methods, folds_of
 from mediarank.systems.annotation.rankers import RANKERS
-from mediarank.systems.annotation.report import words_of
 
-SOURCES = ("systems/annotation", "learners/neighbours", "learners/boosting/pair_rankboost.py", "similarity",
-           "base_models/kernel_ridge.py", "evaluation/keywords.py")  # fmt: skip
+SOURCES = (
+    *(f"systems/annotation/{name}.py" for name in ("config", "images", "methods", "rankers")),
+    *(f"similarity/{name}.py" for name in ("distances", "distance_stack", "rank_levels", "kernels", "nearest")),
+    "learners/neighbours", "learners/boosting/pair_rankboost.py", "base_models/kernel_ridge.py",
+    "evaluation/keywords.py",
+)  # fmt: skip
 """What results depend on; where one of these files changes, everything is measured anew."""
 
 

@@ -58,7 +58,12 @@ SPREAD_METHODS = ("rankmkl", "posterior")
 LOSSES = [(loss, regularizer) for loss in ("l1", "l2") for regularizer in ("l1", "l2")]
 """Of RankMKL: the paper's is L1 loss with an L2 regulariser."""
 LOSS_SETS = ("paper_kernels", "five")
-SOURCES = ("systems/attributes", "learners/kernels", "learners/pairwise", "similarity", "evaluation/pairs.py")
+SOURCES = (
+    *(f"systems/attributes/{name}.py" for name in ("config", "prepare", "methods", "model")),
+    *(f"similarity/{name}.py" for name in ("kernels", "chi2", "fitted_kernel", "unit_range")),
+    *(f"learners/pairwise/{name}.py" for name in ("ranksvm", "pair_validation", "ordered_pairs", "supervision")),
+    "learners/kernels", "evaluation/pairs.py",
+)  # fmt: skip
 """What results depend on; where one of these files changes, everything is measured anew."""
 
 

@@ -27,7 +27,10 @@ from mediarank.similarity.unit_range import UnitRange
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.types import Roles
 
-SOURCES = ("learners/pairwise", "similarity")
+SOURCES = (
+    *(f"learners/pairwise/{name}.py" for name in ("ranksvm", "linear_ranksvm", "ordered_pairs", "supervision")),
+    "similarity/kernels.py", "similarity/unit_range.py",
+)  # fmt: skip
 Vector = np.ndarray[Any, Any]
 COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LEARNERS: Mapping[str, Callable[[float], Any]] = {

@@ -26,10 +26,12 @@ WITHOUT_SECTION = {"wire"}
 
 # Sections that are read after the stages, by commands.
 AFTERWARDS = {"promotion"}
+# Lines that concern several sections.
+SWITCHES = {"pretrained"}
 
 LEVELS = [
     {"types"},
-    {"labels", "disk", "seals"},
+    {"labels", "disk", "seals", "pretrained"},
     {"store", "fanout", "evaluation"},
     {"media"},
     {"collections", "similarity"},
@@ -79,7 +81,7 @@ def test_one_word_five_places(stage: str) -> None:
 
 def test_every_section_and_stage_module_belongs_to_a_stage() -> None:
     words = {word(stage) for stage in DVC}
-    assert set(PARAMS) - AFTERWARDS == {SECTION.get(name, name) for name in words - WITHOUT_SECTION}
+    assert set(PARAMS) - AFTERWARDS - SWITCHES == {SECTION.get(name, name) for name in words - WITHOUT_SECTION}
     assert {p.stem for p in (SOURCE / "stages").glob("*.py")} - {"__init__"} == words
 
 

@@ -102,7 +102,7 @@ def test_what_each_system_reads() -> None:
     models = tuple(SHIPPED["systems"]["concepts"]["base_models"])
     assert params.reads("concepts").base_models == models
     assert params.reads("concepts").features == models, "the vectors that base models score"
-    assert set(params.reads("events").features) == {"motion", "gist_frames", "sound", "objects"}
+    assert set(params.reads("events").features) == {"motion", "flow", "gist_frames", "sound", "network_classes"}
     assert params.reads("attributes").features == tuple(
         k["feature"] for k in SHIPPED["systems"]["attributes"]["kernels"]
     )
@@ -122,3 +122,28 @@ def test_a_section_costs_only_its_own_imports() -> None:
     code = "import sys; from mediarank import config; config.load().frames; print('sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_one_line_less_leaves_pretrained_networks_out_everywhere(tmp_path: Path) -> None:
+    text = (ROOT / "params.yaml").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("pretrained:")]
+    assert len(lines) == len(text.splitlines()) - 1
+    path = tmp_path / "params.yaml"
+    path.write_text("\n".join(lines))
+    whole, papers = config.load(ROOT / "params.yaml"), config.load(path)
+    networks = {name for name, family in whole.families.items() if family == "network"}
+    assert networks
+    assert set(papers.features) == set(whole.features) - networks
+    assert set(papers.base_models) == set(whole.base_models) - networks
+    for name in papers.systems:
+        assert not networks & set(papers.reads(name).features)
+    assert papers.system("events").classifiers == ("motion", "flow", "objects", "scene", "sound")
+    assert whole.system("events").classifiers == ("motion", "flow", "objects", "scene", "sound", "network")
+    papers.check()
+
+
+def test_pretrained_is_true_or_false(tmp_path: Path) -> None:
+    path = tmp_path / "params.yaml"
+    path.write_text("pretrained: sometimes\n")
+    with pytest.raises(ConfigError, match="true or false"):
+        config.load(path)

@@ -2,7 +2,8 @@
 
 Every package defines its own configuration as a frozen dataclass; here they are put together, one property per
 section. A section is checked when it is first read, so that a stage imports and validates only what it uses;
-`Params.check` reads all of them. Unknown keys are refused, with the nearest known key as a hint.
+`Params.check` reads all of them. Unknown keys are refused, with the nearest known key as a hint. Pretrained
+networks are left out of all sections unless the file says `pretrained: true`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from mediarank import pretrained
 from mediarank.types import ConfigError
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ SECTIONS: Final = (
     "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features",
     "base_models", "systems", "evaluation", "report", "promotion",
 )  # fmt: skip
+STAGE_SECTIONS: Final = frozenset(SECTIONS) - {"promotion"}
 FORBIDDEN_KEYS: Final = ("size", "nfiles")
 """DVC leaves keys of these names out of its run-cache key: a changed value would restore old outputs."""
 
@@ -54,8 +57,9 @@ class Params:
     def __post_init__(self) -> None:
         if not isinstance(self.values, Mapping):
             raise ConfigError(f"{self.path} must hold one section per stage ({', '.join(SECTIONS)}).")
+        object.__setattr__(self, "values", pretrained.effective(self.values))
         for key in self.values:
-            if key not in SECTIONS:
+            if key not in (*SECTIONS, pretrained.KEY):
                 raise ConfigError(f"{self.path}: {key} is not a known section{_hint(key, SECTIONS)}")
         for location in _forbidden(self.values):
             raise ConfigError(
@@ -129,6 +133,11 @@ class Params:
         return {name: self._checked(f"base_models.{name}", SVMConfig, values or {}) for name, values in given.items()}
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """All sections that stages read, as they are in the file."""
+        return {section: self.values[section] for section in SECTIONS if section in STAGE_SECTIONS & self.values.keys()}
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems to run, in the order of the file."""
         return tuple(self.values.get("systems") or {})
@@ -161,7 +170,8 @@ class Params:
         from mediarank.stages.wire import Wanted
 
         families = {name: type(family).__module__ for name, family in self.features.items()}
-        return Wanted(families, tuple(self.base_models), {name: self.reads(name) for name in self.systems})
+        systems = {name: self.reads(name) for name in self.systems}
+        return Wanted(families, tuple(self.base_models), systems, tuple(self.settings))
 
     @cached_property
     def evaluation(self) -> EvaluationConfig:
@@ -198,7 +208,7 @@ class Params:
         from mediarank.features.families import EXTRACTORS
 
         family_of = {cls: family for family, cls in EXTRACTORS.items()}
-        whole: dict[str, Any] = {}
+        whole: dict[str, Any] = {pretrained.KEY: bool(self.values.get(pretrained.KEY))}
         for section in SECTIONS:
             if section == "features":
                 whole[section] = {n: {"family": family_of[type(f)], **_plain(f)} for n, f in self.features.items()}
@@ -236,7 +246,7 @@ def schema() -> dict[str, Any]:
     from mediarank.features.families import EXTRACTORS
     from mediarank.systems.registry import SYSTEMS, config_of
 
-    whole: dict[str, Any] = {}
+    whole: dict[str, Any] = {pretrained.KEY: {"type": "boolean", "default": False}}
     for section in SECTIONS:
         if section == "features":
             whole[section] = {family: TypeAdapter(cls).json_schema() for family, cls in EXTRACTORS.items()}

@@ -50,6 +50,7 @@ class Collection:
         return {
             "frame_id": frame_id, "item_id": item_id, "kind": kind, "index": index, "seconds": 0.1 * index,
             "path": path, "width": 48, "height": 40, "sha256": digest, "phash": "0" * 16,
+            "burst": "", "burst_frames": 0, "burst_sha256": "",
         }  # fmt: skip
 
     def split(self, roles: dict[str, str]) -> Roles:

@@ -15,6 +15,7 @@ from mediarank.features.cache import FeatureCache
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
+from mediarank.features.flow import Flow
 from mediarank.features.hog3d import Hog3d
 from mediarank.features.hue import Hue
 from mediarank.features.mfcc import Mfcc, MfccStatistics
@@ -86,6 +87,22 @@ def test_clip_families_see_all_frames_in_order(collection: Collection) -> None:
     paths = [f"clips/0.mp4#{t:03d}.jpg" for t in range(3)]
     clip = np.stack([read_picture(collection.folder / path) for path in paths])
     np.testing.assert_array_equal(result.rows(["clips/0.mp4"])[0], feature.extractor().extract(clip))
+
+
+@pytest.mark.parametrize("family", [Hog3d(words=8, cell=4), Flow(side=48)])
+def test_clip_families_see_bursts_one_by_one_where_there_are_some(collection: Collection, family: Any) -> None:
+    bursts = [np.stack([make_picture(20 + 3 * b + t, 40, 48) for t in range(4)]) for b in range(2)]
+    read = []
+    for place, burst in enumerate(bursts):
+        path, digest = collection.write(f"b{place}.jpg", encode_picture(burst.reshape(-1, 48, 3)))
+        row = collection.frames["frame_id"] == f"clips/0.mp4#{place:03d}"
+        collection.frames.loc[row, ["burst", "burst_frames", "burst_sha256"]] = [path, 4, digest]
+        read.append(read_picture(collection.folder / path).reshape(4, 40, 48, 3))
+    feature = fit(family, *collection.tables())
+    result = extract_rows(feature, *collection.tables()[:3])
+    assert result.ids.tolist() == CLIPS
+    alone = [feature.extractor().extract(burst) for burst in read]
+    np.testing.assert_allclose(result.rows(["clips/0.mp4"])[0], np.mean(alone, axis=0), atol=1e-6)
 
 
 @pytest.mark.parametrize(("family", "name"), [(ColourMoments(), "images/1.png.jpg"), (Mfcc(), "sounds/0.wav.wav")])

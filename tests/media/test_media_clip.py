@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from making_media import Pixels, scene, tone, write_clip
 
-from mediarank.media.clip import Clip, decode_clip
+from mediarank.media.clip import Bursts, Clip, decode_clip
 from mediarank.media.limits import Limits
 from mediarank.types import MediaError
 
@@ -117,6 +117,40 @@ def test_a_key_frame_a_shot(tmp_path: Path) -> None:
     assert [s for s, _ in longest.pictures] == [clip.pictures[0][0], clip.pictures[2][0]]
 
 
+def in_bursts(clip: Clip) -> dict[int, list[int]]:
+    """Which frame each picture of a burst shows."""
+    return {k: [round((float(p.mean()) - 20) / 4) for p in burst] for k, burst in clip.bursts.items()}
+
+
+@pytest.mark.parametrize(
+    ("rate", "starts_of", "expected"),
+    [
+        (10, 3, {0: [5, 6, 7, 8], 2: [25, 26, 27, 28], 4: [45, 46, 47, 48]}),
+        (30, 2, {0: [5, 7, 9, 11], 4: [43, 45, 47, 49]}),  # every second frame; the last burst begins earlier
+        (10, 0, {}),
+    ],
+)
+def test_bursts_of_consecutive_frames(
+    tmp_path: Path, rate: int, starts_of: int, expected: dict[int, list[int]]
+) -> None:
+    path = write_clip(tmp_path / "a.mp4", map(level, range(50)), time_base=Fraction(1, rate))
+    clip = decode_clip(path, LIMITS, 5, "uniform", 320, bursts=Bursts(starts_of, 4, 32))
+    assert in_bursts(clip) == expected
+    assert numbers(clip) == [5, 15, 25, 35, 45]  # bursts do not change the sampled frames
+    assert {burst.shape[1:] for burst in clip.bursts.values()} <= {(24, 32, 3)}
+
+
+def test_bursts_of_shots_and_of_a_clip_that_is_too_short(tmp_path: Path) -> None:
+    shots = [level(k) for k in range(3)] + [scene(2)] * 20 + [scene(4)] * 20
+    path = write_clip(tmp_path / "a.mp4", shots, time_base=Fraction(1, 10))
+    clip = decode_clip(path, LIMITS, 8, "shots", 320, bursts=Bursts(9, 4, 320))
+    assert len(clip.bursts) == len(clip.pictures) >= 2
+    for place, (_, picture) in enumerate(clip.pictures):
+        assert np.array_equal(clip.bursts[place][0], picture)
+    few = write_clip(tmp_path / "b.mp4", map(level, range(3)), time_base=Fraction(1, 10))
+    assert in_bursts(decode_clip(few, LIMITS, 5, "uniform", 320, bursts=Bursts(1, 4, 64))) == {0: [0, 1, 2]}
+
+
 @pytest.mark.parametrize(("name", "options"), [("a.mp4", {"movflags": "+faststart"}), ("a.mkv", {}), ("a.ts", {})])
 @pytest.mark.parametrize("sampling", ["uniform", "shots"])
 def test_a_broken_tail_costs_the_tail_only(tmp_path: Path, name: str, options: dict[str, str], sampling: Any) -> None:
@@ -127,6 +161,9 @@ def test_a_broken_tail_costs_the_tail_only(tmp_path: Path, name: str, options: d
     path.write_bytes(whole[: int(0.6 * len(whole))])
     clip = decode_clip(path, LIMITS, 6, sampling, 320)
     assert len(clip.pictures) == (6 if sampling == "uniform" else 1)
+    again = decode_clip(path, LIMITS, 6, sampling, 320, bursts=Bursts(3, 4, 32))
+    assert [len(burst) for burst in again.bursts.values()] == [4] * len(again.bursts)
+    assert again.bursts
     assert 0.5 < clip.seconds < 2.6
     assert clip.pictures[-1][0] < clip.seconds
     if name != "a.ts":  # which declares no length

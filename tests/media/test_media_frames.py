@@ -88,6 +88,18 @@ def test_a_clip(tmp_path: Path) -> None:
     assert {path.parent for path in (sound, *(tmp_path / "out" / row.path for row in made.frames))} == {sound.parent}
 
 
+def test_bursts_of_a_clip_are_pictures_of_frames_one_below_the_other(tmp_path: Path) -> None:
+    source = write_clip(tmp_path / "c.mp4", [scene(i) for i in range(30)])
+    made = copies(source, "clip", tmp_path / "out", frames_per_clip=4, bursts=2, burst_frames=5, burst_side=32)
+    assert [row.burst_frames for row in made.frames] == [5, 0, 0, 5]
+    assert [bool(row.burst) for row in made.frames] == [True, False, False, True]
+    for row in (made.frames[0], made.frames[3]):
+        written = tmp_path / "out" / row.burst
+        assert row.burst_sha256 == hashlib.sha256(written.read_bytes()).hexdigest()
+        assert read_picture(written).shape == (5 * 24, 32, 3)
+    assert not any(row.burst for row in copies(source, "clip", tmp_path / "none", bursts=0).frames)
+
+
 def test_a_silent_clip_has_no_sound(tmp_path: Path) -> None:
     source = write_clip(tmp_path / "c.mp4", [scene(1)] * 5)
     assert copies(source, "clip", tmp_path / "out").sound is None

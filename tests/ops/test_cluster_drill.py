@@ -9,14 +9,13 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import wait_for
 
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
@@ -40,11 +39,11 @@ class Cluster:
         self.processes = [
             self._start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)
         ]
-        _wait_for(told.exists)
+        wait_for(told.exists)
         self.address = store.read_json(told)["address"]
         alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
         self.processes += [self._start("dask_worker", self.address, *alone, "--name", name) for name in ("one", "two")]
-        _wait_for(lambda: len(self.workers()) == 2)
+        wait_for(lambda: len(self.workers()) == 2)
 
     def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
@@ -62,15 +61,8 @@ class Cluster:
         for process in reversed(self.processes):
             process.terminate()
         for process in self.processes:
-            process.wait(30)
+            process.wait(200)
         self._log.close()
-
-
-def _wait_for(condition: Any, seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture
@@ -101,7 +93,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
 
     def kill() -> None:
         """Once the worker is busy, for good: it neither finishes its task nor says goodbye."""
-        _wait_for(lambda: cluster.workers()["one"] >= 1)
+        wait_for(lambda: cluster.workers()["one"] >= 1)
         victim.kill()
         killed_before_the_end.append(not finished.is_set())
 
@@ -112,7 +104,7 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     finished.set()
     killer.join()
     assert killed_before_the_end == [True]
-    assert victim.wait(30) == -9
+    assert victim.wait(200) == -9
     assert list(cluster.workers()) == ["two"]
     assert len(alone) == COPIES * 72
     np.testing.assert_array_equal(shared.ids, alone.ids)

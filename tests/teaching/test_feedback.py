@@ -13,9 +13,10 @@ import pytest
 from made_live import live_ranker
 
 from mediarank.systems.retrieval.live import LiveRanker
-from mediarank.teaching import feedback as module
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, moved, passed_over
+from mediarank.teaching import taught_ranker as module
+from mediarank.teaching.feedback import Event, FeedbackLog, passed_over
 from mediarank.teaching.journal import Journal
+from mediarank.teaching.taught_ranker import Teacher, moved
 from mediarank.teaching.undoing import undo_statements
 from mediarank.types import DataError
 
@@ -227,7 +228,8 @@ sys.path[:0] = sys.argv[2:3]
 from pathlib import Path
 from made_live import live_ranker
 from mediarank import store
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher
+from mediarank.teaching.feedback import Event, FeedbackLog
+from mediarank.teaching.taught_ranker import Teacher
 
 folder, log = Path(sys.argv[1]), FeedbackLog(Path(sys.argv[1]) / "feedback")
 if sys.argv[3] == "snapshot":

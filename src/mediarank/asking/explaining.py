@@ -17,6 +17,7 @@ LOOKS: Final[Mapping[str, str]] = {
     "gist": "layout",
     "sift": "details",
     "network": "content",
+    "flow": "motion",
     "hog3d": "motion",
     "mfcc": "sound",
     "mfcc_statistics": "sound",

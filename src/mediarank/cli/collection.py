@@ -9,6 +9,7 @@ import typer
 
 from mediarank import store
 from mediarank.cli.app import DATA, app, console
+from mediarank.cli.opened import workspace
 from mediarank.types import ConfigError
 
 
@@ -96,9 +97,13 @@ def duplicates(
 def export(
     form: Annotated[str, typer.Argument(help="csv, coco, label-studio or xmp")],
     to: Annotated[Path, typer.Argument(help="a folder to write into; never the collection's own")],
+    suggestions: Annotated[
+        bool, typer.Option("--suggestions", help="also write suggested keywords, marked as such, with probabilities")
+    ] = False,
 ) -> None:
     """Write the labels as CSV, COCO, Label Studio or XMP sidecars, for other programs."""
     from mediarank import config
+    from mediarank.asking.annotate import suggestions as suggested_words
     from mediarank.collections.exporting import FORMATS, exported, refuse_place
 
     if form not in FORMATS:
@@ -107,13 +112,14 @@ def export(
         if refusal := refuse_place(to, kept):
             raise ConfigError(refusal)
     labels = store.read_labels(DATA / "manifest/labels")
-    files = list(exported(labels, store.read_manifest(DATA / "manifest/manifest.parquet"), form))
+    guessed = suggested_words(workspace()) if suggestions else None
+    files = list(exported(labels, store.read_manifest(DATA / "manifest/manifest.parquet"), form, guessed))
     existing = next((to / path for path, _ in files if (to / path).exists()), None)
     if existing is not None:
         raise ConfigError(f"{existing} exists and is not overwritten. Name an empty folder, or move it away.")
     for path, content in files:
         store.write_bytes(to / path, content)
-    print(f"{len(files)} files in {to}")
+    print(f"{len(files)} files in {to}" + ("" if guessed is None else f", with {len(guessed)} suggestions"))
 
 
 def _shown(cell: object) -> str:

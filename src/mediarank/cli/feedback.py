@@ -52,7 +52,8 @@ def add(
 ) -> None:
     """Say which results fit an image and which don't. The next search uses it."""
     from mediarank.asking.search import query_vectors
-    from mediarank.teaching.feedback import Event, Teacher, moved, open_teacher, passed_over
+    from mediarank.teaching.feedback import Event, passed_over
+    from mediarank.teaching.taught_ranker import Teacher, moved, open_teacher
 
     space = workspace()
     teacher, log, _ = open_teacher(space, FEEDBACK, SNAPSHOTS, method)

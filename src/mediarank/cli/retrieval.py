@@ -36,7 +36,7 @@ def search(
     from mediarank.asking.search import hits_page, query_vectors
     from mediarank.asking.shortlists import open_shortlist
     from mediarank.ops.versions.lockfile import read_lock
-    from mediarank.teaching.feedback import open_teacher
+    from mediarank.teaching.taught_ranker import open_teacher
 
     space = workspace()
     teacher, _, damaged = open_teacher(space, FEEDBACK, SNAPSHOTS, method)

@@ -119,9 +119,9 @@ def evaluation(name: System) -> None:
 
 @app.command(rich_help_panel=STAGES)
 def report() -> None:
-    """Write one page that shows the collection, the checks and every system's results."""
+    """Write one page that says what can be found, and shows the collection, the checks and every system's results."""
     from mediarank import config
     from mediarank.stages.report import run
 
     params = config.load()
-    print(run(params.systems, params.report, DATA))
+    print(run(params.systems, params.report, DATA, BASELINE, params.settings))

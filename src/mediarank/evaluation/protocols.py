@@ -19,7 +19,6 @@ from mediarank.evaluation.significance import bootstrap_interval, paired_randomi
 from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments, require_columns
 
 DEFAULT_METRICS: Final = ("ap", "ap@100", "ndcg@50", "p@10", "r@100", "f1", "rr")
-DEFAULT_DEPTHS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def rank_methods(scores: Mapping[str, FeatureMatrix], judgments: Judgments) -> dict[str, Ranks]:
@@ -124,19 +123,6 @@ def precision_recall(ranked: Mapping[str, Ranks], points: int = 101) -> pd.DataF
         for method, ranks in ranked.items()
     ]
     return pd.concat(tables, ignore_index=True)
-
-
-def metric_by_depth(
-    ranked: Mapping[str, Ranks], metric: str = "ndcg", depths: Sequence[int] = DEFAULT_DEPTHS
-) -> pd.DataFrame:
-    """Mean of `metric@k` at several depths: method, k, value. Depths beyond the longest list are left out."""
-    rows = [
-        (method, k, mean_over_queries(measure(ranks, f"{metric}@{k}"))[0])
-        for method, ranks in ranked.items()
-        for k in depths
-        if k <= ranks.candidates.max()
-    ]
-    return pd.DataFrame(rows, columns=["method", "k", "value"])
 
 
 def _interpolated(ranks: Ranks, points: int) -> Doubles:

@@ -9,6 +9,7 @@ from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.colour_histogram import Hsv, HsvHistogram, Lab, LabHistogram, Rgb, RgbHistogram
 from mediarank.features.colour_moments import ColourMoments
 from mediarank.features.edge_direction import EdgeDirection
+from mediarank.features.flow import Flow
 from mediarank.features.gabor import Gabor, GaborBank, GaborQ
 from mediarank.features.gist import Gist
 from mediarank.features.haar import Haar, HaarQ, HaarTexture
@@ -35,6 +36,7 @@ EXTRACTORS: Final[dict[str, type[Extractor] | type[LocalExtractor]]] = {
     "mfcc": Mfcc,
     "mfcc_statistics": MfccStatistics,
     "hog3d": Hog3d,
+    "flow": Flow,
     "sift": Sift,
     "hue": Hue,
     "network": Network,

@@ -58,12 +58,7 @@ class Hog3d(LocalExtractor):
         return tuple(f"cell{t}.{y}.{x}/d{d}" for t, y, x, d in cells)
 
     def describe(self, medium: Clip) -> Descriptors:
-        if medium.dtype != np.uint8 or medium.ndim != 4 or medium.shape[3] != 3 or medium.size == 0:
-            raise DataError(
-                f"A clip is (frames, height, width, 3) uint8 RGB with at least one frame, not {medium.dtype} "
-                f"{medium.shape}."
-            )
-        cells = self.cell_histograms(self._volume(medium))
+        cells = self.cell_histograms(self._volume(require_clip(medium)))
         shape = (cells.shape[0] - self.block_time + 1, cells.shape[1] - self.block + 1, cells.shape[2] - self.block + 1)
         width = self.block_time * self.block**2 * cells.shape[3]
         values = np.empty((*shape, width), dtype=np.float32)
@@ -91,6 +86,15 @@ class Hog3d(LocalExtractor):
         # a short clip is extended by repeating its last frame
         frames += frames[-1:] * (self.block_time * self.cell_frames - len(frames))
         return np.stack(frames).astype(np.float32) * np.float32(1 / 255)
+
+
+def require_clip(medium: Clip) -> Clip:
+    if medium.dtype != np.uint8 or medium.ndim != 4 or medium.shape[3] != 3 or medium.size == 0:
+        raise DataError(
+            f"A clip is (frames, height, width, 3) uint8 RGB with at least one frame, not {medium.dtype} "
+            f"{medium.shape}."
+        )
+    return medium
 
 
 _NEIGHBOURS: Final = np.sqrt(5.0) / 3.0

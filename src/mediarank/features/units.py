@@ -1,6 +1,7 @@
 """The units of work of a feature type, in the order of its rows, and how one is read from its working copies.
 
-A unit is the input of one call of `extract`: a picture, a sound, or all frames of a clip.
+A unit is the input of one call of `extract`: a picture, a sound, or consecutive frames of a clip. A clip without bursts
+has one unit of all its sampled frames.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Unit:
     paths : below the folder of working copies
     sha256 : of the content of the working copies
     digests : the expected hash of each path's content
+    frames : in the picture of a burst, one below the other; 1 for all other pictures
     """
 
     row: str
@@ -33,6 +35,7 @@ class Unit:
     paths: tuple[str, ...]
     sha256: str
     digests: tuple[str, ...]
+    frames: int = 1
 
 
 def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds: pd.DataFrame) -> list[Unit]:
@@ -44,16 +47,25 @@ def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds:
     columns = ["frame_id", "item_id", "kind", "index", "path", "sha256"]
     require_columns(frames, columns, "the table of frames")
     if family.modality == "clip":
+        require_columns(frames, ["burst", "burst_frames", "burst_sha256"], "the table of frames")
         clips = frames[frames["kind"] == "clip"].sort_values(["item_id", "index"], kind="stable")
-        return [
-            Unit(str(item), str(item), tuple(group["path"]), fingerprint("clip", list(digests)), tuple(digests))
-            for item, group in clips.groupby("item_id", sort=True)
-            for digests in [group["sha256"]]
-        ]
+        return [unit for item, group in clips.groupby("item_id", sort=True) for unit in _of_clip(str(item), group)]
     row = "frame_id" if family.pooling() == "none" else "item_id"
     table = frames.assign(row=frames[row]).sort_values(["row", "index"], kind="stable")
     chosen = table[["row", "item_id", "path", "sha256"]]
     return [Unit(r, i, (p,), s, (s,)) for r, i, p, s in chosen.itertuples(index=False)]
+
+
+def _of_clip(item: str, frames: pd.DataFrame) -> list[Unit]:
+    """One unit per burst, or one of all sampled frames."""
+    bursts = frames.loc[frames["burst"] != "", ["burst", "burst_frames", "burst_sha256"]]
+    if len(bursts):
+        return [
+            Unit(item, item, (path,), fingerprint("burst", digest, count), (digest,), int(count))
+            for path, count, digest in bursts.itertuples(index=False)
+        ]
+    digests = tuple(frames["sha256"])
+    return [Unit(item, item, tuple(frames["path"]), fingerprint("clip", list(digests)), digests)]
 
 
 def read_unit(modality: Modality, folder: Path, unit: Unit) -> Any:
@@ -63,5 +75,7 @@ def read_unit(modality: Modality, folder: Path, unit: Unit) -> Any:
     pictures = [read_picture(folder / path, digest) for path, digest in zip(unit.paths, unit.digests, strict=True)]
     if modality == "image":
         return pictures[0]
+    if unit.frames > 1:
+        return pictures[0].reshape(unit.frames, -1, *pictures[0].shape[1:])
     height, width = pictures[0].shape[:2]
     return np.stack([resized(picture, height, width) for picture in pictures])

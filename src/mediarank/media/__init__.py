@@ -4,5 +4,5 @@ From the file inwards: `limits` bounds what a file may need, `sniff` recognises 
 clips and sounds safely, `probe` reads headers, `exif` what a camera wrote, `description` and `xmp` what people wrote.
 `image` (with `jpeg`, `raw`), `clip` (with `timeline`, `shots`) and `sound` decode. `working` knows the small copies
 that features read, `frames` makes them from an original, `copy_cache` caches them, and `guard` runs any of this in
-child processes, so that a decoder that crashes or hangs costs one file only.
+child processes (`guarded_child`, `confine`), so that a decoder that crashes or hangs costs one file only.
 """

@@ -21,7 +21,7 @@ from mediarank import disk
 from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, WorkingCopies, make_working_copies
 from mediarank.media.limits import Limits
 
-VERSION: Final = 2
+VERSION: Final = 3
 """Raise it whenever a change alters working copies."""
 ROWS: Final = "rows.json"
 
@@ -46,7 +46,7 @@ def working_copies(job: Job, target: Path, config: FramesConfig, limits: Limits,
             copies = _make(job, config, limits, entry)
     if copies is None:
         return make_working_copies(job.item_id, job.source, job.kind, target, config, limits)
-    for path in _paths(copies):
+    for path in _files(copies):
         _link(entry / path, target / path)
     return copies
 
@@ -99,8 +99,7 @@ def _read(entry: Path) -> WorkingCopies | None:
         rows = json.loads(content)
         sound = SoundRow(**rows["sound"]) if rows["sound"] else None
         found = WorkingCopies(tuple(FrameRow(**row) for row in rows["frames"]), sound, rows["note"])
-        wanted = {frame.path: frame.sha256 for frame in found.frames} | ({sound.path: sound.sha256} if sound else {})
-        if any(hashlib.sha256((entry / path).read_bytes()).hexdigest() != sha for path, sha in wanted.items()):
+        if any(hashlib.sha256((entry / path).read_bytes()).hexdigest() != sha for path, sha in _files(found).items()):
             return None
         with suppress(OSError):  # a read-only cache can still be read
             os.utime(entry)
@@ -109,8 +108,11 @@ def _read(entry: Path) -> WorkingCopies | None:
     return found
 
 
-def _paths(copies: WorkingCopies) -> list[str]:
-    return [frame.path for frame in copies.frames] + ([copies.sound.path] if copies.sound else [])
+def _files(copies: WorkingCopies) -> dict[str, str]:
+    """Path of each working copy -> the fingerprint of its content"""
+    files = {frame.path: frame.sha256 for frame in copies.frames}
+    files |= {frame.burst: frame.burst_sha256 for frame in copies.frames if frame.burst}
+    return files | ({copies.sound.path: copies.sound.sha256} if copies.sound else {})
 
 
 def _link(source: Path, target: Path) -> None:

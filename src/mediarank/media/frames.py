@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
 
-from mediarank.media.clip import Sampling, decode_clip
-from mediarank.media.image import DecodedImage, read_image
+from mediarank.media.clip import Bursts, Sampling, decode_clip
+from mediarank.media.image import DecodedImage, Pixels, read_image
 from mediarank.media.limits import Limits
 from mediarank.media.sound import decode_sound
 from mediarank.media.working import encode_picture, encode_sound, fit_inside, phash
@@ -26,6 +26,8 @@ class FramesConfig:
     max_side : of pictures, in pixels
     frames_per_clip : sampled uniformly; the most that are kept when sampling shots
     sampling : `uniform` in time, or a key frame for each of the longest `shots`
+    bursts : how many of these frames begin a burst of consecutive frames, for families that look at motion
+    burst_frames, burst_side : frames of a burst, and the side they are shrunk to fit, in pixels
     sample_rate : of sounds, in Hz
     max_failed_share : of the items that the manifest lists as usable; if more can't be decoded, the run stops
     """
@@ -35,13 +37,20 @@ class FramesConfig:
     max_side: Annotated[int, Field(ge=16)] = 320
     frames_per_clip: Annotated[int, Field(ge=1, le=1000)] = 8
     sampling: Sampling = "uniform"
+    bursts: Annotated[int, Field(ge=0, le=100)] = 3
+    burst_frames: Annotated[int, Field(ge=2, le=64)] = 6
+    burst_side: Annotated[int, Field(ge=16, le=640)] = 96
     sample_rate: Annotated[int, Field(ge=4000, le=192000)] = 16000
     max_failed_share: Annotated[float, Field(ge=0, le=1)] = 0.2
 
 
 @dataclass(frozen=True)
 class FrameRow:
-    """A working picture; `path` is below the folder of working copies. An image has one, whose id is the item's."""
+    """A working picture; `path` is below the folder of working copies. An image has one, whose id is the item's.
+
+    burst, burst_frames, burst_sha256 : the burst that begins at this frame: its frames in one picture, one below the
+        other; an empty path and 0 where there is none
+    """
 
     frame_id: str
     item_id: str
@@ -53,6 +62,9 @@ class FrameRow:
     height: int
     sha256: str
     phash: str
+    burst: str = ""
+    burst_frames: int = 0
+    burst_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,9 +106,9 @@ def make_working_copies(
 ) -> WorkingCopies:
     """Decode the original at `source` once and write its working copies below `target`.
 
-    An image becomes `<item_id>.jpg`, a clip the folder `<item_id>.frames` with `000.jpg`, … and `sound.wav`, a sound
-    `<item_id>.wav`: the whole id is kept, so that items that differ only in their extension stay apart. Files are
-    not written atomically; `target` is meant to be a folder that takes its place when it is complete.
+    An image becomes `<item_id>.jpg`, a clip the folder `<item_id>.frames` with `000.jpg`, …, `000.burst.jpg`, … and
+    `sound.wav`, a sound `<item_id>.wav`: the whole id is kept, so that items that differ only in their extension stay
+    apart. Files are not written atomically; `target` is meant to be a folder that takes its place when it is complete.
     """
     _check_item_id(item_id)
     if kind not in _MAKERS:
@@ -117,18 +129,30 @@ def _image_copies(item_id: str, source: Path, target: Path, config: FramesConfig
 
 
 def _clip_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
-    clip = decode_clip(source, limits, config.frames_per_clip, config.sampling, config.max_side, config.sample_rate)
+    bursts = Bursts(config.bursts, config.burst_frames, config.burst_side)
+    clip = decode_clip(
+        source, limits, config.frames_per_clip, config.sampling, config.max_side, config.sample_rate, bursts
+    )
     rows = []
     for index, (seconds, picture) in enumerate(clip.pictures):
         path = f"{item_id}.frames/{index:03d}.jpg"
         digest = _write(target / path, encode_picture(picture))
         height, width = picture.shape[:2]
         name = frame_id(item_id, index)
-        rows.append(FrameRow(name, item_id, "clip", index, seconds, path, width, height, digest, phash(picture)))
+        row = FrameRow(name, item_id, "clip", index, seconds, path, width, height, digest, phash(picture))
+        if index in clip.bursts:
+            row = _with_burst(row, clip.bursts[index], target)
+        rows.append(row)
     sound = None
     if clip.sound is not None:
         sound = _write_sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate, target)
     return WorkingCopies(tuple(rows), sound, clip.note)
+
+
+def _with_burst(row: FrameRow, burst: Pixels, target: Path) -> FrameRow:
+    path = str(PurePosixPath(row.path).with_suffix(".burst.jpg"))
+    digest = _write(target / path, encode_picture(burst.reshape(-1, *burst.shape[2:])))
+    return replace(row, burst=path, burst_frames=len(burst), burst_sha256=digest)
 
 
 def _sound_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:

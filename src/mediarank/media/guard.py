@@ -3,7 +3,7 @@
 Like `fanout.fan_out`, with outcomes in order and `MEDIARANK_JOBS` processes of one thread each. In addition each item
 has a limit on processor time, kept by the kernel inside the child, where no decoder can avoid it; each child has a
 limit on memory; and when a child dies, only the item that it was decoding is lost. An item that kills its child is
-tried once more in a new one, so that it is not blamed for damage by the item before it. Children end when their parent
+tried once more in a new one, so that it is not blamed for damage by the items before it. Children end when their parent
 ends, however that happens. Everything runs on this machine, because the files are here.
 
 Only faults of a file become a `Failed`. Faults of the machine raise MachineFault and end the whole call: errors such as
@@ -13,27 +13,20 @@ until its time was over.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
-import os
-import resource
 import signal
 import sys
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from threadpoolctl import threadpool_limits
-
 from mediarank import fanout
-from mediarank.media.confine import Confinement, confine
-from mediarank.media.faults import TOO_MUCH_MEMORY, machine_fault, require_memory, words_of
+from mediarank.media.confine import Confinement
+from mediarank.media.guarded_child import WAITING, Stop, serve
+from mediarank.media.guarded_child import Failed as Failed
 from mediarank.types import MachineFault, MediarankError
 
 Item = TypeVar("Item")
@@ -43,25 +36,8 @@ MEMORY_BYTES: Final = 4 * 1024**3
 """Memory that a child may use beyond what it has at its start: the largest image allowed takes half of it."""
 
 _BATCH: Final = 16  # most items per batch: enough to hide the transfer, few enough to share evenly
-_PATIENCE: Final = 0.1  # seconds after which a child returns its results so far
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
-_WAITING: Final = 10
-"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be busy."""
-
-
-@dataclass(frozen=True)
-class Failed:
-    """Stands for a missing outcome, with the reason."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class _Stop:
-    """Stands for a missing outcome: the machine failed, so that no item can be judged."""
-
-    reason: str
 
 
 def guarded_map(
@@ -137,11 +113,14 @@ class _Pool:
             self._await(worker)
         left = len(items)
         while left:
-            for worker in workers:
+            for place, worker in enumerate(workers):
                 busy = any(other.waiting for other in workers)
-                # A suspect is tried when nothing else runs, so that it is not blamed for what other items use.
+                # A suspect is tried when nothing else runs, so that it is not blamed for what other items use, and in
+                # a child that has decoded nothing else, whose memory no other item can have damaged.
                 if not worker.waiting and todo and not (busy and todo[0] in suspects):
-                    self._give(worker, todo, suspects, items)
+                    if todo[0] in suspects and worker.current.value != _READY:
+                        workers[place] = self._replaced(worker)
+                    self._give(workers[place], todo, suspects, items)
             for ready in wait([worker.connection for worker in workers if worker.waiting]):
                 worker = next(w for w in workers if w.connection is ready)
                 try:
@@ -151,7 +130,7 @@ class _Pool:
                     workers.append(self._started())
                     self._await(workers[-1])
                 for position, outcome in answers:
-                    if isinstance(outcome, _Stop):
+                    if isinstance(outcome, Stop):
                         raise MachineFault(outcome.reason)
                     worker.waiting.remove(position)
                     left -= 1
@@ -159,19 +138,21 @@ class _Pool:
 
     def close(self) -> None:
         for worker in self._workers:
-            worker.connection.close()
-            worker.process.kill()
-        for worker in self._workers:
-            worker.process.join()
-            worker.process.close()
+            _end(worker)
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         current = self._context.RawValue("q", _READY)
-        process = self._context.Process(target=_serve, args=(theirs, current, *self._arguments), daemon=True)
+        process = self._context.Process(target=serve, args=(theirs, current, *self._arguments), daemon=True)
         process.start()
         theirs.close()
         return _Worker(process, ours, current)
+
+    def _replaced(self, worker: _Worker) -> _Worker:
+        new = self._started()
+        self._await(new)
+        _end(worker)
+        return new
 
     def _await(self, worker: _Worker) -> None:
         """Wait until a new child is ready; if it can't start for the first item, it can't start for any."""
@@ -221,19 +202,26 @@ class _Pool:
             todo.append(culprit)
         return answers
 
-    def _verdict(self, code: int) -> Failed | _Stop:
+    def _verdict(self, code: int) -> Failed | Stop:
         """The outcome of an item that has killed two children, the second while no other ran."""
         if code == -signal.SIGKILL:
-            return _Stop(
+            return Stop(
                 "The system killed a decoding process twice, as it does when memory runs out: end other programs, or "
                 "lower manifest.limits.max_pixels in params.yaml, and run it again. No file was quarantined."
             )
         if code == -signal.SIGALRM:
-            return _Stop(
-                f"A file took {_WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
+            return Stop(
+                f"A file took {WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
                 "disk or the network drive that it is on, and run it again. No file was quarantined."
             )
         return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+
+
+def _end(worker: _Worker) -> None:
+    worker.connection.close()
+    worker.process.kill()
+    worker.process.join()
+    worker.process.close()
 
 
 def _cause(code: int) -> str:
@@ -243,111 +231,3 @@ def _cause(code: int) -> str:
         return signal.Signals(-code).name
     except ValueError:
         return f"signal {-code}"
-
-
-def _serve(
-    connection: Connection,
-    current: Any,
-    function: Callable[[Any], Any],
-    timeout_seconds: float,
-    memory_bytes: int,
-    confinement: Confinement | None,
-) -> None:
-    """The main loop of a child: answer each item of each batch, until the parent closes the pipe or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
-    for number in (signal.SIGALRM, signal.SIGPROF):
-        signal.signal(number, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _be_quiet_and_modest(memory_bytes)
-    _reuse_memory()
-    with threadpool_limits(1):
-        connection.send("" if confinement is None else confine(confinement))
-        while True:
-            try:
-                batch = connection.recv()
-            except EOFError:
-                return
-            answers: list[tuple[int, Any]] = []
-            answered = time.monotonic()
-            for position, item in batch:
-                current.value = position
-                signal.setitimer(signal.ITIMER_PROF, timeout_seconds)
-                signal.setitimer(signal.ITIMER_REAL, _WAITING * timeout_seconds)
-                answers.append((position, _attempt(function, item)))
-                signal.setitimer(signal.ITIMER_REAL, 0)
-                signal.setitimer(signal.ITIMER_PROF, 0)
-                if isinstance(answers[-1][1], _Stop):
-                    _answer(connection, answers)
-                    return
-                if time.monotonic() > answered + _PATIENCE:
-                    _answer(connection, answers)
-                    answers, answered = [], time.monotonic()
-            _answer(connection, answers)
-
-
-def _attempt(function: Callable[[Any], Any], item: Any) -> Any:
-    try:
-        return function(item)
-    except MachineFault as error:
-        return _Stop(str(error))
-    except MediarankError as error:
-        return Failed(str(error))
-    except MemoryError:
-        try:
-            require_memory()
-        except MachineFault as error:
-            return _Stop(str(error))
-        return Failed(TOO_MUCH_MEMORY)
-    except Exception as error:  # one unexpected error must not end a long run; the table names it
-        if fault := machine_fault(error):
-            return _Stop(str(fault))
-        if isinstance(error, PermissionError | ImportError):  # inputs are checked before: this is no fault of theirs
-            where = f" ({error.filename})" if isinstance(error, PermissionError) and error.filename else ""
-            return _Stop(
-                f"Decoding could not use a file of its own{where}: {words_of(error)}. No file was quarantined."
-            )
-        return Failed(f"{type(error).__name__}: {words_of(error)}")
-
-
-def _answer(connection: Connection, answers: list[tuple[int, Any]]) -> None:
-    try:
-        connection.send(answers)
-    except (TypeError, AttributeError, ValueError) as error:  # raised by pickling, before anything is sent
-        if len(answers) > 1:
-            for answer in answers:
-                _answer(connection, [answer])
-        else:
-            failed = Failed(f"Its result can't be sent back: {words_of(error)}")
-            connection.send([(position, failed) for position, _ in answers])
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
-
-
-def _be_quiet_and_modest(memory_bytes: int) -> None:
-    import cv2
-
-    cv2.setNumThreads(1)
-    # libjpeg, libpng and OpenCV each write to standard error in their own way; the reason is returned instead.
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 2)
-    os.close(nowhere)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # crashes are expected now and then; core dumps are of no use
-    if sys.platform == "linux":  # elsewhere the address space says little about memory in use
-        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        _, most = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = taken + memory_bytes
-        resource.setrlimit(resource.RLIMIT_AS, (wanted if most == resource.RLIM_INFINITY else min(wanted, most), most))
-
-
-def _reuse_memory() -> None:
-    """Make glibc keep freed memory for the next picture: returning it to the kernel costs a fifth of all time."""
-    m_trim_threshold, m_mmap_threshold = -1, -3
-    with suppress(OSError, AttributeError):  # other C libraries have no such settings
-        libc = ctypes.CDLL(None)
-        libc.mallopt(m_mmap_threshold, 32 * 1024**2)  # the largest value that older versions accept
-        libc.mallopt(m_trim_threshold, 256 * 1024**2)

@@ -1,14 +1,18 @@
-"""Small pictures of items, from their working copies."""
+"""Small pictures of items, from their working copies; of damaged files, what is left of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cv2
+import numpy as np
 import pandas as pd
 
-from mediarank.media.image import Pixels
+from mediarank.media.guard import Failed, guarded_map
+from mediarank.media.image import Pixels, opened_image
+from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside, read_picture
 
 
@@ -32,3 +36,42 @@ def small_jpeg(picture: Pixels, side: int) -> bytes:
     small = cv2.cvtColor(fit_inside(picture, side), cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", small, (cv2.IMWRITE_JPEG_QUALITY, 80))
     return bytes(data)
+
+
+def what_is_left(path: Path, side: int, limits: Limits) -> bytes | None:
+    """A small JPEG of the part of a damaged picture that can be decoded, or None; made in a guarded process."""
+    look = partial(_undamaged_part, side=side, limits=limits)
+    (found,) = guarded_map(look, [path], "a damaged picture", limits.timeout_seconds)
+    return None if isinstance(found, Failed) else found
+
+
+def _undamaged_part(path: Path, side: int, limits: Limits) -> bytes:
+    from PIL import ImageFile, ImageOps
+
+    ImageFile.LOAD_TRUNCATED_IMAGES = True  # only in this process, which ends with this picture
+    with opened_image(path, limits) as (_, image):
+        upright = ImageOps.exif_transpose(image)
+        return small_jpeg(np.asarray(upright.convert("RGB")), side)
+
+
+def strips(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], tuple[bytes, int, int, int] | None]:
+    """Item -> (a JPEG of its frames side by side, their number, width and height), or None if it has fewer than two.
+
+    The arguments are those of `thumbnails`.
+    """
+    several = frames[frames["item_id"].duplicated(keep=False)]
+    paths = {str(item): rows.sort_values("index")["path"].tolist() for item, rows in several.groupby("item_id")}
+
+    def strip(item: str) -> tuple[bytes, int, int, int] | None:
+        if item not in paths:
+            return None
+        first = fit_inside(read_picture(folder / paths[item][0]), side)
+        height, width = first.shape[:2]
+        pictures = [first, *(_of_shape(read_picture(folder / path), width, height) for path in paths[item][1:])]
+        return small_jpeg(np.hstack(pictures), width * len(pictures)), len(pictures), width, height
+
+    return strip
+
+
+def _of_shape(picture: Pixels, width: int, height: int) -> Pixels:
+    return np.asarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA), np.uint8)

@@ -7,9 +7,10 @@ depends on, so that eight frames of an hour do not need an hour of decoding.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,8 @@ from mediarank.media.container import Damage, read_packets
 from mediarank.media.limits import Limits
 
 Stamps = npt.NDArray[np.int64]
+BURST_RATE: Final = 15
+"""Frames per second of bursts, about; a slower clip gives every frame."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,31 @@ class Timeline:
     def seconds_at(self, stamp: int) -> float:
         return float((stamp - self.start) * self.time_base)
 
+    def stamp_at(self, seconds: float) -> int:
+        """Undo `seconds_at`."""
+        return self.start + round(seconds / self.time_base)
+
     def uniform(self, count: int) -> Stamps:
         """Stamps of the frames on screen in the middle of each of `count` equal parts of the clip, without repeats."""
         ordered = np.sort(self.stamps)
         middles = self.start + (2 * np.arange(count) + 1) * (self.end - self.start) // (2 * count)
         return np.unique(ordered[np.searchsorted(ordered, middles, side="right") - 1])
+
+    def following(self, stamps: Sequence[int], count: int) -> list[Stamps]:
+        """For each stamp, those of `count` frames in a row from it on, and earlier ones where the clip ends before.
+
+        Above `BURST_RATE` frames per second every second, third, … frame is taken, so that a burst spans a similar
+        time in every clip.
+        """
+        ordered = np.sort(self.stamps)
+        rate = len(ordered) / max(self.seconds, 1e-6)
+        step = max(1, round(rate / BURST_RATE))
+        bursts = []
+        for stamp in stamps:
+            first = int(np.searchsorted(ordered, stamp))
+            first = max(0, min(first, len(ordered) - 1 - step * (count - 1)))
+            bursts.append(ordered[first : first + step * (count - 1) + 1 : step])
+        return bursts
 
     def not_needed(self, wanted: Stamps) -> frozenset[int]:
         """Stamps of packets on which no wanted frame depends.

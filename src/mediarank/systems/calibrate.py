@@ -1,6 +1,7 @@
 """Probabilities of a fitted system: one sigmoid per name, fitted on items of the role `valid`.
 
 `calibration_arrays` makes them after a fit, to be kept among the model's arrays; `calibration_in` reads them again.
+`probabilities_of` gives those of the items that a system was tested on.
 Only systems whose names are shown by items or not have them: concepts, events and annotation.
 """
 
@@ -15,6 +16,7 @@ from mediarank.evaluation.calibration import Calibration, fit_calibration
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, RankingModel
+from mediarank.types import FeatureMatrix
 
 PREFIX: Final = "calibration."
 FEWEST: Final = 10
@@ -61,3 +63,18 @@ def calibration_in(arrays: Mapping[str, Any]) -> Calibration | None:
         return None
     own = [name for name in arrays if name.startswith(PREFIX)]
     return Calibration.from_arrays({name.removeprefix(PREFIX): arrays[name] for name in own})
+
+
+def probabilities_of(
+    model: RankingModel, arrays: Mapping[str, Any], inputs: Inputs, tested: FeatureMatrix
+) -> FeatureMatrix | None:
+    """Probabilities of the tested items by the served method; None if the model has no calibration.
+
+    tested : the served method's scores of the test items; scores of an evaluation may be mere orders, so items are
+        scored again
+    """
+    calibration = calibration_in(arrays)
+    if calibration is None:
+        return None
+    scores = model.rank(inputs.features, tested.ids.tolist())
+    return FeatureMatrix(tested.ids, tuple(model.names), calibration.probabilities(scores).astype(np.float32))

@@ -13,10 +13,10 @@ from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder
 from mediarank.systems.annotation.average import choose_average
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.methods import Tried, choose, fit_methods, folds_of
 from mediarank.systems.annotation.rankers import RANKERS
-from mediarank.systems.annotation.report import words_of
 
 
 def labelled(shuffled_fold: int | None = None) -> Labelled:

@@ -16,8 +16,6 @@ from mediarank.explorer.measures import ASKING, strength
 from mediarank.explorer.said import labels_with_origin
 from mediarank.explorer.snapshot import Snapshot
 from mediarank.explorer.views.media import frames_of
-from mediarank.systems.events.model import FROZEN
-from mediarank.systems.events.model import Model as Events
 from mediarank.types import MediarankError
 
 router = APIRouter()
@@ -112,9 +110,11 @@ def timeline(snapshot: Snapshot, item: str, event: str) -> dict[str, Any] | None
 
     event : by default the one that the clip is labelled with, or else the likeliest
     """
+    from mediarank.systems.events.model import FROZEN, Model  # slow to import
+
     model = snapshot.workspace.model("events")
     frames = frames_of(snapshot.workspace, item)
-    if not isinstance(model, Events) or frames.empty:
+    if not isinstance(model, Model) or frames.empty:
         return None
     by_frame = [name for name, kind in model.looks_at.items() if kind.endswith("_frames")]
     if not by_frame:

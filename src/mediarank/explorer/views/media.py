@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -15,13 +16,15 @@ from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.snapshot import Snapshot
 from mediarank.media.sniff import image_format, read_head
-from mediarank.media.thumbnails import small_jpeg, thumbnails
+from mediarank.media.thumbnails import small_jpeg, thumbnails, what_is_left
 from mediarank.media.working import read_picture
 from mediarank.types import DataError
 
 router = APIRouter()
 LARGE: Final = 900
 """Pixels of the longer side of a picture that fills most of a page."""
+LOOKING: Final = threading.Lock()
+"""Held while a damaged file is looked at, each in a process of its own: one at a time is enough."""
 KEPT: Final = {"Cache-Control": "private, max-age=86400"}
 SHOWN_BY_BROWSERS: Final = {"JPEG": "image/jpeg", "PNG": "image/png", "GIF": "image/gif", "WEBP": "image/webp"}
 PLAYED: Final = {
@@ -45,9 +48,11 @@ def thumbnail(request: Request, item: str, large: bool = False) -> Response:
     """A small JPEG; of what has no picture, such as a sound or a damaged file, a drawn one."""
     explorer = explorer_of(request)
     snapshot = explorer.snapshot
-    if snapshot.row(item)["quarantine"]:
-        return _drawn("damaged.svg")
-    data = small_picture(snapshot.workspace, item, LARGE if large else explorer.thumbnail_side)
+    row, side = snapshot.row(item), LARGE if large else explorer.thumbnail_side
+    if row["quarantine"]:
+        left = _left(explorer, str(row["sha256"]), item, side) if row["kind"] == "image" else None
+        return _drawn("damaged.svg") if left is None else Response(left, media_type="image/jpeg", headers=KEPT)
+    data = small_picture(snapshot.workspace, item, side)
     return _drawn("sound.svg") if data is None else Response(data, media_type="image/jpeg", headers=KEPT)
 
 
@@ -122,6 +127,17 @@ def _maker(workspace: Workspace, side: int) -> Callable[[str], bytes | None]:
 @lru_cache(maxsize=4096)
 def small_picture(workspace: Workspace, item: str, side: int) -> bytes | None:
     return _maker(workspace, side)(item)
+
+
+@lru_cache(maxsize=256)
+def _left(explorer: Explorer, sha256: str, item: str, side: int) -> bytes | None:
+    """What a damaged file still shows. sha256 : of its content, so that a repaired file is looked at again"""
+    try:
+        path = original(explorer, item)
+    except DataError:
+        return None
+    with LOOKING:
+        return what_is_left(path, side, explorer.snapshot.workspace.copying().limits)
 
 
 def _drawn(name: str) -> Response:

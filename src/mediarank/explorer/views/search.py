@@ -23,7 +23,6 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import UploadFile
 
-from mediarank.asking.describe import Copying
 from mediarank.asking.items import Asked
 from mediarank.asking.search import query_vectors
 from mediarank.asking.workspace import Workspace
@@ -37,8 +36,9 @@ from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.feedback import Event, FeedbackLog, Scope, Teacher, open_teacher, passed_over
+from mediarank.teaching.feedback import Event, FeedbackLog, Scope, passed_over
 from mediarank.teaching.journal import current_author
+from mediarank.teaching.taught_ranker import Teacher, open_teacher
 from mediarank.types import ConfigError, DataError, Doubles, Floats
 
 router = APIRouter()
@@ -178,6 +178,8 @@ async def drop(request: Request) -> Response:
 
 def described(snapshot: Snapshot, name: str, path: Path) -> tuple[Floats, ...]:
     """The vectors of a dropped file, within the limits of uploads."""
+    from mediarank.asking.describe import Copying  # slow to import
+
     own = snapshot.workspace.copying()
     limits = replace(own.limits, **{key: min(value, vars(own.limits)[key]) for key, value in vars(UPLOADS).items()})
     workspace = Workspace(snapshot.workspace.data, lambda: Copying(own.frames, limits))

@@ -17,10 +17,10 @@ from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.pairwise.image_folds import deal_folds
 from mediarank.systems.annotation.average import choose_average
 from mediarank.systems.annotation.config import AVERAGE, Config
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled
 from mediarank.systems.annotation.methods import FittedMethod, fit_methods, folds_of
 from mediarank.systems.annotation.model import Model, pack
-from mediarank.systems.annotation.report import words_of
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import DataError, FeatureMatrix, NotApplicable

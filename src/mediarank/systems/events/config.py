@@ -13,9 +13,10 @@ from mediarank.base_models.svm import Kernel
 from mediarank.learners.fusion.fusion_methods import FUSIONS
 from mediarank.types import ConfigError
 
-Classifier = Literal["motion", "objects", "scene", "sound", "network"]
+Classifier = Literal["motion", "flow", "objects", "scene", "sound", "network"]
 KERNELS: Final[Mapping[str, Kernel]] = {
     "motion": "intersection",
+    "flow": "intersection",
     "objects": "intersection",
     "scene": "linear",
     "sound": "intersection",
@@ -29,9 +30,9 @@ RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 class Config:
     """How events are learned.
 
-    classifiers : which base classifiers to train; the paper's four by default, and `network`
-    motion, scene, sound, network : the feature types that they use; a type that keeps its frames is judged frame by
-        frame; for `network`, one without negative values, such as the probabilities of its classes
+    classifiers : which base classifiers to train; the paper's four by default, and `flow` and `network`
+    motion, flow, scene, sound, network : the feature types that they use; a type that keeps its frames is judged frame
+        by frame; for `network`, one without negative values, such as the probabilities of its classes
     base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
         list means all types that have base models
     methods : fusions to fit, of `learners/fusion/fusion_methods.py`
@@ -43,9 +44,10 @@ class Config:
 
     classifiers: tuple[Classifier, ...] = ("motion", "objects", "scene", "sound")
     motion: str = "motion"
+    flow: str = "flow"
     scene: str = "gist_frames"
     sound: str = "sound"
-    network: str = "objects"
+    network: str = "network_classes"
     base_models: tuple[str, ...] = ()
     methods: tuple[str, ...] = tuple(FUSIONS)
     serve: str | None = None
@@ -75,7 +77,7 @@ class Config:
     @property
     def looks_at(self) -> dict[str, str]:
         """classifier -> the feature type that it uses directly; `objects` uses concept models"""
-        types = {"motion": self.motion, "scene": self.scene, "sound": self.sound, "network": self.network}
+        types: dict[str, str] = {name: getattr(self, name) for name in KERNELS if name != "objects"}
         return {name: types[name] for name in self.classifiers if name in types}
 
     @property
