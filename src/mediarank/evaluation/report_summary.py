@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mediarank.evaluation.answers import Answer
+from mediarank.evaluation.figures import Bar, bar_figure
 from mediarank.types import Manifest
 
 MOST_PRINTS: Final = 20_000
@@ -83,6 +84,31 @@ def new_items(before: Summary, now: Summary) -> int | None:
 def is_new(before: Summary, item: str, digest: str) -> bool:
     """Whether an item was not in the version before, or had other content."""
     return bool(before.get("prints")) and before["prints"].get(_print(item)) != digest[:8]
+
+
+def results_figure(summary: Summary) -> str:
+    """The measure of each system with its interval, as an SVG that can be shown alone."""
+    bars = [
+        Bar(f"{name}: {found['measure']}", found["mean"], found["low"], found["high"])
+        for name, found in summary["systems"].items()
+    ]
+    return bar_figure(bars or [Bar("nothing measured", 0.0, 0.0, 0.0)], "of the method that answers, on test items")
+
+
+def headline(before: Summary, now: Summary) -> str:
+    """What is new, in a few words: for the name of a run.
+
+    >>> headline({}, {"items": {"image": 2}})
+    'first version, 2 items'
+    """
+    if not before:
+        return f"first version, {sum(now['items'].values()):,} items"
+    if count := new_items(before, now):
+        return f"{count:,} new items" if count > 1 else "1 new item"
+    for sentence in changes(before, now):
+        what = sentence.split(":")[0]
+        return {"Items": "other items", "Labels": "new labels", "Settings": "new settings"}.get(what, "new results")
+    return "nothing new"
 
 
 def changes(before: Summary, now: Summary) -> list[str]:

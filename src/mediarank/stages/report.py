@@ -1,7 +1,8 @@
 """Stage `report`: one self-contained page that answers first, then shows the collection, the checks and the results.
 
-Beside the page it writes `summary.json`, a few numbers that the next version's report is compared with; the one before
-is `baseline/report.json` (decision 13). No clock is read: the date on the page is that of the newest picture.
+Beside the page it writes `summary.json`, a few numbers that the next version's report is compared with (the one before
+is `baseline/report.json`, decision 13), and `results.svg`, a picture of them that other tools show. No clock is read:
+the date on the page is that of the newest picture.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Report, Section, render
-from mediarank.evaluation.report_summary import Summary, changes, is_new, summary_of
+from mediarank.evaluation.report_summary import Summary, changes, is_new, results_figure, summary_of
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
 from mediarank.labels import Labels
 from mediarank.media.image import Pixels
@@ -89,7 +90,7 @@ class SystemResult:
 
 
 def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path, settings: Mapping[str, Any]) -> str:
-    """Write `report/report.html` and `report/summary.json`; returns where the page is.
+    """Write `report/report.html`, `summary.json` and `results.svg`; returns where the page is.
 
     baseline : the folder with the summary of the version before
     settings : params.yaml, to be shown
@@ -125,6 +126,7 @@ def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path
     )
     target = data / "report/report.html"
     store.write_json(data / "report/summary.json", summary)
+    store.write_text(data / "report/results.svg", results_figure(summary))
     store.write_text(target, page)
     return f"The report is {target}."
 
