@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from mediarank.evaluation.report_summary import changes, headline
+from mediarank.evaluation.version_changes import changes, headline
 from mediarank.ops.runs.report_baseline import BASELINE, SUMMARY
 from mediarank.ops.versions.git import ask_git
 from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN, Lock
