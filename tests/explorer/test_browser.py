@@ -12,9 +12,11 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import explorer as benchmark
 import fitted_project
 import pytest
 import uvicorn
@@ -61,6 +63,13 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     """The address of an explorer that really listens, and its project."""
     root = tmp_path_factory.mktemp("site") / "project"
     shutil.copytree(explored, root)
+    with listening(root) as address:
+        yield address, root
+
+
+@contextmanager
+def listening(root: Path) -> Iterator[str]:
+    """An explorer over a project, in a thread; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -72,9 +81,11 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.05)
     assert server.started
-    yield f"http://127.0.0.1:{port}", root
-    server.should_exit = True
-    thread.join(30)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
 
 
 @pytest.fixture
@@ -257,3 +268,31 @@ def test_nothing_is_wider_than_a_narrow_screen(browser: Any, site: tuple[str, Pa
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth <= 400"), address
     context.close()
+
+
+def test_scrolling_through_a_long_list_keeps_the_page_small_and_nothing_moves(browser: Any, tmp_path: Path) -> None:
+    benchmark.make(tmp_path, items=2000, concepts=2, models=False)
+    with listening(tmp_path) as address:
+        context = browser.new_context(base_url=address, viewport={"width": 1300, "height": 800})
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto("/")
+        height = page.evaluate("document.documentElement.scrollHeight")
+        columns = page.evaluate(
+            "getComputedStyle(document.querySelector('.grid')).gridTemplateColumns.split(' ').length"
+        )
+        most, windows = 0, page.locator(".window")
+        for k in range(windows.count()):
+            windows.nth(k).scroll_into_view_if_needed()
+            windows.nth(k).locator(".tile").first.wait_for()
+            assert windows.nth(k).locator(".tile").count() % len(tracks.split()) == 0 or k == windows.count() - 1, (
+                "whole rows"
+            )
+            most = max(most, page.locator(".tile").count())
+        assert page.locator(".tile").last.get_attribute("data-item") == "i001999"
+        assert most < 1000
+        assert page.evaluate("document.documentElement.scrollHeight") == height
+        page.set_viewport_size({"width": 700, "height": 800})
+        page.locator(".window").last.scroll_into_view_if_needed()
+        page.locator(".tile[data-item=i001999]").wait_for()
+        context.close()
