@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -63,6 +65,7 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     """The address of an explorer that really listens, and its project."""
     root = tmp_path_factory.mktemp("site") / "project"
     shutil.copytree(explored, root)
+    shutil.copytree(root / "data/manifest/labels", root / "data/manifest/source_labels")
     with listening(root) as address:
         yield address, root
 
@@ -270,6 +273,42 @@ def test_nothing_is_wider_than_a_narrow_screen(browser: Any, site: tuple[str, Pa
     context.close()
 
 
+def test_two_browsers_and_the_command_line_at_once_lose_nothing(browser: Any, site: tuple[str, Path]) -> None:
+    address, root = site
+    before = {statement.id for statement in holding(root)}
+    items = [f"images/sea_{k:03d}.png" for k in range(2, 72, 3)][:18]
+    shell = [sys.executable, "-m", "mediarank", "label", "add", "--name", "at once", "--new", "--yes"]
+    environment = {**os.environ, "MEDIARANK_AUTHOR": "ada"}
+    typed = subprocess.Popen(
+        [*shell, *items[:6]], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    contexts = [browser.new_context(base_url=address) for _ in range(2)]
+    pages = [context.new_page() for context in contexts]
+    for page in pages:
+        page.set_default_timeout(60_000)
+    for one, other in zip(items[6:12], items[12:18], strict=True):  # in turns, each page as it was loaded before
+        for page, item in zip(pages, (one, other), strict=True):
+            page.goto(f"/item?item={item}")
+        for page in pages:
+            page.keyboard.press("l")
+            page.keyboard.type("at once")
+            page.get_by_label("a new name").check()
+            page.get_by_role("button", name="Add").click()
+        for page in pages:
+            page.wait_for_selector("text=by ada")
+    printed, _ = typed.communicate(timeout=120)
+    assert typed.returncode == 0, printed
+    read = Journal(label_folder(root)).read()
+    assert read.damaged == ()
+    fresh = [s for s in active(read.statements) if s.id not in before]
+    assert sorted(s.item for s in fresh) == sorted(items)
+    assert {s.origin for s in fresh} == {"cli", "explorer"}
+    pages[0].goto("/?concept=at%20once")
+    assert f"{len(items)} of 72" in pages[0].locator("h1").inner_text(), "pages know what was typed"
+    for context in contexts:
+        context.close()
+
+
 def test_scrolling_through_a_long_list_keeps_the_page_small_and_nothing_moves(browser: Any, tmp_path: Path) -> None:
     benchmark.make(tmp_path, items=2000, concepts=2, models=False)
     with listening(tmp_path) as address:
@@ -278,16 +317,13 @@ def test_scrolling_through_a_long_list_keeps_the_page_small_and_nothing_moves(br
         page.set_default_timeout(60_000)
         page.goto("/")
         height = page.evaluate("document.documentElement.scrollHeight")
-        columns = page.evaluate(
-            "getComputedStyle(document.querySelector('.grid')).gridTemplateColumns.split(' ').length"
-        )
+        tracks = page.evaluate("getComputedStyle(document.querySelector('.grid')).gridTemplateColumns")
+        columns = len(tracks.split())
         most, windows = 0, page.locator(".window")
         for k in range(windows.count()):
             windows.nth(k).scroll_into_view_if_needed()
             windows.nth(k).locator(".tile").first.wait_for()
-            assert windows.nth(k).locator(".tile").count() % len(tracks.split()) == 0 or k == windows.count() - 1, (
-                "whole rows"
-            )
+            assert windows.nth(k).locator(".tile").count() % columns == 0 or k == windows.count() - 1, "whole rows"
             most = max(most, page.locator(".tile").count())
         assert page.locator(".tile").last.get_attribute("data-item") == "i001999"
         assert most < 1000
