@@ -14,6 +14,7 @@ from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.image import Pixels, opened_image
 from mediarank.media.limits import Limits
 from mediarank.media.working import fit_inside, read_picture
+from mediarank.types import MediaError
 
 
 def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
@@ -50,5 +51,7 @@ def _undamaged_part(path: Path, side: int, limits: Limits) -> bytes:
 
     ImageFile.LOAD_TRUNCATED_IMAGES = True  # only in this process, which ends with this picture
     with opened_image(path, limits) as (_, image):
-        upright = ImageOps.exif_transpose(image)
-        return small_jpeg(np.asarray(upright.convert("RGB")), side)
+        pixels = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+    if pixels.min() == pixels.max():
+        raise MediaError("Nothing of it can be decoded.")
+    return small_jpeg(pixels, side)

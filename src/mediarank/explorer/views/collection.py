@@ -38,7 +38,7 @@ def collection(request: Request) -> Response:
         "/",
         choice=choice,
         shown=shown,
-        total=int(snapshot.usable.sum()),
+        total=len(snapshot.items) if "quarantine" in choice.wanted else int(snapshot.usable.sum()),
         tiles=tiles(explorer, shown, start),
         start=start,
         window=WINDOW,
