@@ -97,7 +97,7 @@ def list_events() -> None:
         )
     for line in damaged:
         print(line)
-    print(f"{len(events)} pieces of feedback hold")
+    print(f"{len(events)} pieces of feedback hold" if len(events) != 1 else "1 piece of feedback holds")
 
 
 @feedback.command()

@@ -54,7 +54,7 @@ def review(
     kind = "duplicates" if duplicates else "errors" if errors else "next"
     entries = review_list(workspace(), current_labels(DATA, JOURNAL), kind, name or "", count).entries
     for entry in entries:
-        about = f"{entry.name}: " if entry.name else ""
-        instead = f" -> {entry.suggested}" if entry.suggested else ""
-        print(f"{DATA / 'raw/media' / entry.item}  {about}{entry.labelled}{instead}  ({entry.reason})")
+        change = " -> ".join(words for words in (entry.labelled, entry.suggested) if words)
+        about = ": ".join(words for words in (entry.name, change) if words)
+        print("  ".join(str(part) for part in (DATA / "raw/media" / entry.item, about, f"({entry.reason})") if part))
     print(f"{len(entries)} entries" if entries else "Nothing to review.")

@@ -15,8 +15,9 @@ from fastapi.responses import FileResponse, Response
 from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.snapshot import Snapshot
+from mediarank.media.damaged_pictures import what_is_left
 from mediarank.media.sniff import image_format, read_head
-from mediarank.media.thumbnails import small_jpeg, thumbnails, what_is_left
+from mediarank.media.thumbnails import small_jpeg, thumbnails
 from mediarank.media.working import read_picture
 from mediarank.types import DataError
 
