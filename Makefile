@@ -17,14 +17,15 @@ help: ## list the targets
 env: .venv/.ready ## make .venv from requirements-dev.lock
 
 # Nothing is installed whose content is not what the lock says. uv installs in a fraction of pip's time; where it can't
-# reach an index that pip is configured for, pip does it.
+# reach an index that pip is configured for, pip does it. The lock is complete, so that pip need not look for more: before
+# 23.1 it takes `sqlalchemy[asyncio]` for a package that has no hash.
 .venv/.ready: requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mediarank needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv .venv
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --require-hashes -r .venv/uv.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-dev.lock \
-		|| $(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+		|| $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -54,9 +55,7 @@ up: env ## start the explorer, the Prefect server with its schedule and the MLfl
 down: ## stop what `make up` started
 	$(BIN)/mediarank down
 
-# Extras are kept: older versions of pip want each of them pinned.
-RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-strip-extras \
-	--no-annotate --no-header
+RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
 
 lock: env ## resolve requirements.lock and requirements-dev.lock anew
 	$(RESOLVE) --extra cluster --extra raw --extra s3 --extra servers --upgrade pyproject.toml \

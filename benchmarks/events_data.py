@@ -26,6 +26,7 @@ from mediarank.features.hog3d import Hog3d
 from mediarank.features.mfcc import Mfcc
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
+from mediarank.media.shards import Media
 from mediarank.stages.base_models import fit_base_models
 from mediarank.stages.collect import run as collect
 from mediarank.stages.frames import build_frames
@@ -70,17 +71,18 @@ def described(collection: CollectionConfig, cache: Path, seed: int = 7) -> Input
 
 def _describe(collection: CollectionConfig, cache: Path, kept: Path, seed: int) -> None:
     """collect, manifest, frames, splits, features and the concept models of images, as the stages do them."""
-    print(collect(collection, kept))
+    print(collect(collection, kept, cache))
     media, labels = kept / "raw/media", store.read_labels(kept / "raw/labels")
     manifest, labels, _ = build_manifest(media, labels, ManifestConfig())
     working = kept / "frames"
     made = build_frames(manifest, media, working, FramesConfig(), Limits(), cache / "frames")
+    copies = Media(working)
     items = usable_items(manifest, made.frames, made.sounds)
     roles, _ = assign_roles(items, labels, SplitsConfig(image=IMAGES, clip=CLIPS, sound=CLIPS, seed=seed))
     for name, family in TYPES.items():
         vectors = FeatureCache(cache / "features")
-        feature = fit(family, made.frames, made.sounds, working, roles, vectors)
-        matrix = extract_rows(feature, made.frames, made.sounds, working, vectors)
+        feature = fit(family, made.frames, made.sounds, copies, roles, vectors)
+        matrix = extract_rows(feature, made.frames, made.sounds, copies, vectors)
         store.write_features(kept / "features" / name, matrix)
         if name in OBJECTS:
             scores = fit_base_models(name, matrix, labels, roles, SVMConfig())[2]

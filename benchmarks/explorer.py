@@ -40,6 +40,8 @@ import pandas as pd
 import psutil
 
 from mediarank import store
+from mediarank.media.files import Held
+from mediarank.media.shards import ShardWriter
 from mediarank.types import Manifest
 
 TARGETS = {
@@ -76,10 +78,11 @@ def make(root: Path, items: int, concepts: int, models: bool = True) -> None:
     rng = np.random.default_rng(7)
     _, coded = cv2.imencode(".jpg", rng.integers(0, 255, (48, 64, 3), dtype=np.uint8))
     paths = ids if models else ["one.jpg"] * items
-    for path in set(paths):  # one picture for all; what counts is how many files there are
-        for folder in ("raw/media", "frames/media"):
-            (data / folder).mkdir(parents=True, exist_ok=True)
-            (data / folder / path).write_bytes(coded.tobytes())
+    content = coded.tobytes()
+    for folder in ("raw/media", "frames/media"):  # one picture for all
+        with ShardWriter(data / folder) as shards:
+            for path in dict.fromkeys(paths):
+                shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest())
     sha = [hashlib.sha256(item.encode()).hexdigest() for item in ids]
     taken = [f"{2015 + k % 10}-{1 + k % 12:02d}-{1 + k % 28:02d}T10:00:00" for k in range(items)]
     table = pd.DataFrame({"item_id": ids, "path": paths, "kind": "image", "width": 64, "height": 48, "seconds": 0.0})

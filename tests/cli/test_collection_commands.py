@@ -50,7 +50,7 @@ def project(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 @pytest.fixture
 def collected(project: Path) -> Path:
     params = config.load()
-    collect.run(params.collection, project / "data")
+    collect.run(params.collection, project / "data", project / "cache")
     manifest.run(params.manifest, project / "data", project / "labels/journal")
     return project
 

@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ import explorer as benchmark
 import fitted_project
 import pytest
 import uvicorn
+from waiting import wait_for
 
 from mediarank.explorer.app import create_app
 from mediarank.explorer.doors import Doors
@@ -80,10 +80,7 @@ def listening(root: Path) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_config=None))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    deadline = time.monotonic() + 60
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert server.started
+    wait_for(lambda: server.started)
     try:
         yield f"http://127.0.0.1:{port}"
     finally:

@@ -57,7 +57,7 @@ def names(state: State[Any]) -> dict[str, str]:
 def task_runs(state: State[Any], count: int) -> dict[str, TaskRun]:
     """What the server knows of the run's tasks; it learns of them a moment after they ended."""
     chosen = FlowRunFilter(id=FlowRunFilterId(any_=[state.state_details.flow_run_id]))
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     with get_client(sync_client=True) as client:
         while True:
             found = {r.name: r for r in client.read_task_runs(flow_run_filter=chosen)}
@@ -146,7 +146,7 @@ def test_branches_run_at_the_same_time(first: Recorded) -> None:
 
 def test_what_a_stage_prints_is_in_its_log(first: Recorded) -> None:
     join = task_runs(first.state, 6)["join"]
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     with get_client(sync_client=True) as client:
         while True:
             logs = client.read_logs(LogFilter(task_run_id=LogFilterTaskRunId(any_=[join.id])))

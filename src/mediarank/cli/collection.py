@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 from mediarank import store
 from mediarank.cli.app import DATA, app, console
 from mediarank.cli.opened import workspace
-from mediarank.types import ConfigError
+from mediarank.types import ConfigError, DataError
 
 
 @app.command()
@@ -77,12 +78,15 @@ def duplicates(
 ) -> None:
     """List groups of pictures that look the same, the best shot (by sharpness and size) first."""
     from mediarank import config
-    from mediarank.asking.duplicates import as_table, duplicate_groups, working_pictures
+    from mediarank.asking.duplicates import as_table, duplicate_groups
+    from mediarank.media.shards import Media
+    from mediarank.media.working import read_picture
 
     frames = store.read_table(DATA / "frames/frames.parquet")
     manifest = store.read_manifest(DATA / "manifest/manifest.parquet")
     allowed = config.load().splits.near_duplicate_bits if bits is None else bits
-    groups = duplicate_groups(manifest, frames, working_pictures(DATA / "frames/media"), allowed)
+    media = Media(DATA / "frames/media")
+    groups = duplicate_groups(manifest, frames, lambda path: read_picture(media[path]), allowed)
     table = as_table(groups)
     for row in table.itertuples(index=False):
         mark = "best" if row.best else ""
@@ -120,6 +124,30 @@ def export(
     for path, content in files:
         store.write_bytes(to / path, content)
     print(f"{len(files)} files in {to}" + ("" if guessed is None else f", with {len(guessed)} suggestions"))
+
+
+@app.command()
+def original(
+    item: Annotated[str, typer.Argument(help="an item of the collection")],
+    to: Annotated[Path, typer.Option(help="a file to write; it must not exist")],
+) -> None:
+    """Get the original of an item out of data/raw, as it was collected."""
+    from mediarank.cli.opened import asked, workspace
+    from mediarank.media.files import sha256_of
+
+    space = workspace()
+    (found,) = asked(space, [item], usable=False)
+    if found.item is None:
+        raise ConfigError(f"{item} is a file outside the collection; name an item.")
+    if to.exists():
+        raise ConfigError(f"{to} exists and is not overwritten. Name another file.")
+    with store.atomic_path(to) as target:
+        with space.originals[found.item].open("rb") as source, target.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
+        wanted = space.manifest.table.set_index("item_id").at[found.item, "sha256"]
+        if wanted and sha256_of(target) != wanted:
+            raise DataError(f"The original of {found.item} is damaged here. Run `bin/mediarank verify`.")
+    print(f"{to}: {to.stat().st_size:,} bytes, as they were collected")
 
 
 def _shown(cell: object) -> str:

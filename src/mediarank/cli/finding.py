@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from mediarank.cli.app import DATA, app
-from mediarank.cli.opened import Method, thumbnails, workspace, write_page
+from mediarank.cli.app import app
+from mediarank.cli.opened import Method, own_names, thumbnails, workspace, write_page
 
 
 @app.command()
@@ -33,11 +33,10 @@ def find(
 
     space = workspace()
     finds = ask(space, name, count, fresh, (system,) if system else FINDERS, method, precision)
+    named = own_names(space)
     for rank, found in enumerate(finds.best, start=1):
         chance = "" if found.probability is None else f"  {found.probability:>4.0%}"
-        print(
-            f"{rank:>4}  {found.score:8.3f}{chance}  {DATA / 'raw/media' / found.item}{'  (labelled)' * found.labelled}"
-        )
+        print(f"{rank:>4}  {found.score:8.3f}{chance}  {named(found.item)}{'  (labelled)' * found.labelled}")
         if finds.cut is not None and rank == finds.cut.count:
             print("      ---- the line: items below it probably do not show it ----")
     if finds.line:

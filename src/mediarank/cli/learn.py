@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mediarank.cli.app import DATA, JOURNAL, app
-from mediarank.cli.opened import workspace
+from mediarank.cli.opened import own_names, workspace
 
 TRIALS = Path(".mediarank/trials")
 
@@ -25,9 +25,10 @@ def learn(
     _, taught = teach_now(workspace(), current_labels(DATA, JOURNAL), name, count)
     measure = "pairs in the right order" if taught.kind == "pair" else "average precision"
     print(f"TRIAL of the {taught.kind} {name}: {taught.learned.positives} yes, {taught.learned.negatives} no")
+    named = own_names(workspace())
     for rank, item in enumerate(taught.first, start=1):
         new = "" if not taught.first_before or item in taught.first_before else "  (new here)"
-        print(f"{rank:>4}  {DATA / 'raw/media' / item}{new}")
+        print(f"{rank:>4}  {named(item)}{new}")
     before = "a new name" if taught.ap_before != taught.ap_before else f"{taught.ap_before:.3f}"
     after = "too few to measure" if taught.learned.ap != taught.learned.ap else f"{taught.learned.ap:.3f}"
     print(
@@ -53,8 +54,9 @@ def review(
 
     kind = "duplicates" if duplicates else "errors" if errors else "next"
     entries = review_list(workspace(), current_labels(DATA, JOURNAL), kind, name or "", count).entries
+    named = own_names(workspace())
     for entry in entries:
         change = " -> ".join(words for words in (entry.labelled, entry.suggested) if words)
         about = ": ".join(words for words in (entry.name, change) if words)
-        print("  ".join(str(part) for part in (DATA / "raw/media" / entry.item, about, f"({entry.reason})") if part))
+        print("  ".join(part for part in (named(entry.item), about, f"({entry.reason})") if part))
     print(f"{len(entries)} entries" if entries else "Nothing to review.")

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from mediarank.cli.app import DATA, app
+from mediarank.cli.app import app
 from mediarank.cli.feedback import FEEDBACK, SNAPSHOTS, content_hash, session_name
-from mediarank.cli.opened import Example, Method, asked, copying, thumbnails, workspace, write_page
+from mediarank.cli.opened import Example, Method, asked, copying, own_names, thumbnails, workspace, write_page
 
 SHORTLIST = Path(".mediarank/shortlist")
 EXPLAINED = 3
@@ -59,8 +59,9 @@ def search(
         hits = teacher.search(named, vectors, count, session_name(), sha256, known=query.item is not None)
     else:
         hits = live.search(vectors, count, leave_out=query.item, shortlist=short)
+    own = own_names(space)
     for rank, hit in enumerate(hits, start=1):
-        print(f"{rank:>4}  {hit.score:8.3f}  {DATA / 'raw/media' / hit.item}")
+        print(f"{rank:>4}  {hit.score:8.3f}  {own(hit.item)}")
     print(f"By {live.method} of retrieval.")
     reasons = {hit.item: live.explain(vectors, hit.item) for hit in hits[:EXPLAINED]} if explain else {}
     families = config.load().families if explain else {}

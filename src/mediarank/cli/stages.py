@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,9 +29,11 @@ def wire(
 def collect() -> None:
     """Bring media and labels into data/raw."""
     from mediarank import config
+    from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.collect import run
 
-    print(run(config.load().collection, DATA))
+    with KeptShards(Path()) as kept:
+        print(run(config.load().collection, DATA, CACHE, kept))
 
 
 @app.command(rich_help_panel=STAGES)
@@ -119,9 +122,9 @@ def evaluation(name: System) -> None:
 
 @app.command(rich_help_panel=STAGES)
 def report() -> None:
-    """Write one page that shows the collection, the checks and every system's results."""
+    """Write one page that says what can be found, and shows the collection, the checks and every system's results."""
     from mediarank import config
     from mediarank.stages.report import run
 
     params = config.load()
-    print(run(params.systems, params.report, DATA))
+    print(run(params.systems, params.report, DATA, BASELINE, params.settings))

@@ -86,7 +86,9 @@ def test_the_model_opens_from_its_files_and_takes_new_items() -> None:
     model = Model.from_arrays(arrays, facts, Parts(given.features))
     for method, recorded in fitted.scores.items():
         found = model.rank(given.features, recorded.ids.tolist(), recorded.names, method)
-        np.testing.assert_allclose(found, recorded.values, atol=1e-4, err_msg=method)
+        wanted = recorded.rows(recorded.ids)
+        kept = ~np.isnan(wanted)
+        np.testing.assert_allclose(found[kept], wanted[kept], atol=1e-4, err_msg=method)
     twin = given.roles.items("test")[0]
     grown = {
         name: FeatureMatrix(
@@ -157,4 +159,4 @@ def test_classes_of_test_items_are_not_looked_at() -> None:
     table.loc[secret, "class"] = table.loc[secret, "class"].to_numpy()[::-1]
     one, other = (fit(replace(given, labels=labels), CONFIG) for labels in (given.labels, Labels({"classes": table})))
     for method, scores in one.scores.items():
-        np.testing.assert_array_equal(scores.values, other.scores[method].values, err_msg=method)
+        np.testing.assert_array_equal(scores.scores, other.scores[method].scores, err_msg=method)

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from mediarank.ops.runs.report_baseline import BASELINE
 from mediarank.ops.versions.git import ask_git
 from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN, Lock
 from mediarank.types import DataError
@@ -91,9 +92,10 @@ def parse_metrics(content: bytes, what: str) -> dict[str, float]:
 
 
 def git_state(root: Path) -> dict[str, str]:
-    """The commit, and whether tracked files differ from it, not counting dvc.lock, which is recorded itself."""
+    """The commit, and whether tracked files differ from it, not counting what a run itself writes."""
     commit = ask_git(root, "rev-parse", "HEAD")
-    changes = ask_git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", f":(exclude){LOCK}")
+    written = (f":(exclude){name}" for name in (LOCK, BASELINE))
+    changes = ask_git(root, "status", "--porcelain", "--untracked-files=no", "--", ".", *written)
     if commit is None or changes is None:
         return {"mediarank.git_commit": "none"}
     return {

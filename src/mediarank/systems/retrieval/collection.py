@@ -9,12 +9,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from mediarank.evaluation.ranking_collector import Answers
+from mediarank.evaluation.rankings import Rankings
 from mediarank.learners.pairwise.phi_rankers import Validation
 from mediarank.learners.pairwise.triplets import DrawnPairs, Triplets
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.contract import Inputs
-from mediarank.types import FeatureMatrix, Floats, NotApplicable
+from mediarank.types import Floats, NotApplicable
 
 
 @dataclass(frozen=True)
@@ -89,18 +91,20 @@ class Collection:
         scaler: PhiScaler,
         methods: Sequence[str],
         predict: Callable[[str, Floats], Floats],
-    ) -> dict[str, FeatureMatrix]:
-        """method -> queries × items; the query's own column is there, and evaluation leaves it out.
+    ) -> dict[str, Rankings]:
+        """method -> its answers to the queries; items of a query's own class are relevant.
 
         predict : a method's scores of scaled φ
         """
-        values = {method: np.empty((len(queries), len(self.items)), np.float32) for method in methods}
-        for k, query in enumerate(queries):
-            phi = self.scaled_phi(query, scaler)
+        number = {name: k for k, name in enumerate(sorted(set(self.classes.values())))}
+        classes = np.array([number[self.classes[item]] if item in self.classes else -1 for item in self.items])
+        answers = {method: Answers(self.items) for method in methods}
+        for query in queries:
+            phi, own = self.scaled_phi(query, scaler), self.position[query]
+            relevant = np.flatnonzero(classes == classes[own])
             for method in methods:
-                values[method][k] = predict(method, phi)
-        ids = np.array(queries, dtype=str)
-        return {method: FeatureMatrix(ids, self.items, matrix) for method, matrix in values.items()}
+                answers[method].add(query, own, predict(method, phi), relevant)
+        return {method: found.finish() for method, found in answers.items()}
 
 
 def phi_names(features: Sequence[str]) -> list[str]:
