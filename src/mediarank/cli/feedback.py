@@ -101,7 +101,7 @@ def list_events(json: Json = False) -> None:
         )
     for line in damaged:
         print(line)
-    print(f"{len(events)} pieces of feedback hold")
+    print(f"{len(events)} pieces of feedback hold" if len(events) != 1 else "1 piece of feedback holds")
 
 
 @feedback.command()

@@ -61,7 +61,7 @@ def review(
         return
     named = own_names(workspace())
     for entry in entries:
-        about = f"{entry.name}: " if entry.name else ""
-        instead = f" -> {entry.suggested}" if entry.suggested else ""
-        print(f"{named(entry.item)}  {about}{entry.labelled}{instead}  ({entry.reason})")
+        change = " -> ".join(words for words in (entry.labelled, entry.suggested) if words)
+        about = ": ".join(words for words in (entry.name, change) if words)
+        print("  ".join(part for part in (named(entry.item), about, f"({entry.reason})") if part))
     print(f"{len(entries)} entries" if entries else "Nothing to review.")
