@@ -248,11 +248,14 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--concepts", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=21)
     parser.add_argument("--tables-only", action="store_true", help="without models: looking, filters and scrolling")
+    parser.add_argument("--keep", type=Path, help="a folder for the project: made if it is not there, and kept")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make(Path(folder), given.items, given.concepts, not given.tables_only)
-        found = (measure_tables if given.tables_only else measure)(Path(folder), given.repeats)
+        root = given.keep or Path(folder)
+        if not (root / "params.yaml").exists():  # it is written last
+            make(root, given.items, given.concepts, not given.tables_only)
+        found = (measure_tables if given.tables_only else measure)(root, given.repeats)
     print(f"{given.items:,} items, {given.concepts} concepts; {USERS} users at once: {found.get('errors', '-')} errors")
     for name, value in found.items():
         target = f"  (target: under {TARGETS[name]:,})" if name in TARGETS else ""
