@@ -18,7 +18,7 @@ RESAMPLES, EXCHANGES = 1000, 2000
 
 
 @dataclass(frozen=True)
-class Tested:
+class SplitScores:
     """The test clips of one split of a collection.
 
     groups : (clips,) names of groups; marks : (clips, events); scores : method -> (clips, events)
@@ -46,7 +46,7 @@ def band(values: np.ndarray) -> Band:
     return Band(float(values[0]), *(float(q) for q in np.nanquantile(values[1:], [0.025, 0.975])))
 
 
-def group_weights(splits: Sequence[Tested], resamples: int, seed: int = 0) -> list[np.ndarray]:
+def group_weights(splits: Sequence[SplitScores], resamples: int, seed: int = 0) -> list[np.ndarray]:
     """For each split (1 + resamples, clips): how often each test clip is drawn; first once each."""
     names, numbers = _numbered(splits)
     rng = np.random.default_rng(seed)
@@ -55,7 +55,7 @@ def group_weights(splits: Sequence[Tested], resamples: int, seed: int = 0) -> li
     return [counts[:, of_split] for of_split in numbers]
 
 
-def mean_precision(splits: Sequence[Tested], method: str, weights: Sequence[np.ndarray]) -> np.ndarray:
+def mean_precision(splits: Sequence[SplitScores], method: str, weights: Sequence[np.ndarray]) -> np.ndarray:
     """(1 + resamples,) average precision, mean over events and splits; events without a drawn positive are left out."""
     return np.nanmean(
         [
@@ -73,7 +73,7 @@ def measured(scores: np.ndarray, marks: np.ndarray, weights: np.ndarray) -> tupl
     return _weighted(marks[order], np.ascontiguousarray(weights[:, order]))
 
 
-def exchange_test(splits: Sequence[Tested], first: str, second: str, seed: int = 0) -> tuple[float, np.ndarray]:
+def exchange_test(splits: Sequence[SplitScores], first: str, second: str, seed: int = 0) -> tuple[float, np.ndarray]:
     """The observed lead of the first, and leads after random exchanges, (EXCHANGES,)."""
     names, numbers = _numbered(splits)
     turned = np.random.default_rng(seed).random((EXCHANGES, len(names))) < 0.5
@@ -96,7 +96,7 @@ def p_value(tests: Sequence[tuple[float, np.ndarray]]) -> float:
     return float((1 + extreme.sum()) / (1 + len(extreme)))
 
 
-def _numbered(splits: Sequence[Tested]) -> tuple[np.ndarray, list[np.ndarray]]:
+def _numbered(splits: Sequence[SplitScores]) -> tuple[np.ndarray, list[np.ndarray]]:
     names = np.unique(np.concatenate([split.groups for split in splits]))
     return names, [np.searchsorted(names, split.groups) for split in splits]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from events_bands import Band, Tested, band, exchange_test, group_weights, mean_precision, measured, p_value
+from events_bands import Band, SplitScores, band, exchange_test, group_weights, mean_precision, measured, p_value
 from events_data import HAND_MADE, Collection
 
 import mediarank
@@ -47,7 +47,7 @@ class Measured:
     """splits : the test clips of each seed; frozen : by seed, event -> scores of the frozen classifiers"""
 
     title: str
-    splits: Sequence[Tested]
+    splits: Sequence[SplitScores]
     frozen: Sequence[Mapping[str, EventScores]]
     classifiers: tuple[str, ...]
     served: tuple[str, ...]
@@ -67,7 +67,7 @@ def measure(collection: Collection, seeds: int, cache: Path) -> Measured:
     return Measured(collection.title, splits, frozen, classifiers[0], served)
 
 
-def _measure(collection: Collection, seed: int) -> tuple[Tested, dict[str, EventScores], tuple[str, ...], str]:
+def _measure(collection: Collection, seed: int) -> tuple[SplitScores, dict[str, EventScores], tuple[str, ...], str]:
     clips = collection.split(seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The (classifier|event)")
@@ -84,11 +84,11 @@ def _measure(collection: Collection, seed: int) -> tuple[Tested, dict[str, Event
     sizes = f"{len(clips.base)} base, {len(clips.rank)} unseen, {len(clips.test)} test"
     print(f"{collection.title}, split {seed}: {sizes}, {len(clips.shown)} events; served: {served}")
     frozen = {event: found for event, found in scores.items() if found.test_y.any()}
-    return Tested(names, clips.marks(clips.test), ranked), frozen, tuple(clips.matrices), served
+    return SplitScores(names, clips.marks(clips.test), ranked), frozen, tuple(clips.matrices), served
 
 
 def _write(
-    path: Path, tested: Tested, frozen: Mapping[str, EventScores], classifiers: Sequence[str], served: str
+    path: Path, tested: SplitScores, frozen: Mapping[str, EventScores], classifiers: Sequence[str], served: str
 ) -> None:
     arrays = {f"scores/{method}": values for method, values in tested.scores.items()}
     for event, scores in frozen.items():
@@ -102,7 +102,7 @@ def _write(
     store.write_arrays(path, {**arrays, **facts})
 
 
-def _read(path: Path) -> tuple[Tested, dict[str, EventScores], tuple[str, ...], str]:
+def _read(path: Path) -> tuple[SplitScores, dict[str, EventScores], tuple[str, ...], str]:
     arrays = store.read_arrays(path)
     scores = {name.split("/", 1)[1]: values for name, values in arrays.items() if name.startswith("scores/")}
     frozen: dict[str, dict[str, Any]] = {}
@@ -110,7 +110,7 @@ def _read(path: Path) -> tuple[Tested, dict[str, EventScores], tuple[str, ...], 
         if name.startswith("frozen/"):
             event, part = name.removeprefix("frozen/").rsplit("/", 1)
             frozen.setdefault(event, {})[part] = values
-    tested = Tested(arrays["groups"], arrays["marks"], scores)
+    tested = SplitScores(arrays["groups"], arrays["marks"], scores)
     named = {event: EventScores(**parts) for event, parts in frozen.items()}
     return tested, named, tuple(arrays["classifiers"].tolist()), str(arrays["served"])
 

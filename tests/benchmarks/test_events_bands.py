@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from events_bands import Tested, band, exchange_test, group_weights, mean_precision, measured, p_value
+from events_bands import SplitScores, band, exchange_test, group_weights, mean_precision, measured, p_value
 from events_data import _same_rows
 from events_made import KINDS, made_event
 from scipy.special import logit
@@ -12,13 +12,13 @@ from scipy.special import logit
 from mediarank.evaluation.metrics import average_precision
 
 
-def a_split(seed: int, good: float, clips: int = 80) -> Tested:
+def a_split(seed: int, good: float, clips: int = 80) -> SplitScores:
     """`good` sees the event better than `other` by this much."""
     rng = np.random.default_rng(seed)
     marks = rng.permutation(clips)[:, None] < clips // 4
     noise = rng.normal(size=(2, clips, 1))
     scores = {"good": noise[0] + (1 + good) * marks, "other": noise[1] + marks, "same": noise[1] + marks}
-    return Tested(np.array([f"g{k}" for k in range(clips)]), marks, scores)
+    return SplitScores(np.array([f"g{k}" for k in range(clips)]), marks, scores)
 
 
 def test_with_every_clip_once_it_is_average_precision_and_best_f1() -> None:
@@ -38,8 +38,8 @@ def test_a_clip_that_is_drawn_twice_counts_twice() -> None:
 
 
 def test_groups_are_drawn_as_a_whole_and_alike_in_all_splits() -> None:
-    one = Tested(np.array(["a", "a", "b"]), np.ones((3, 1), bool), {})
-    other = Tested(np.array(["b", "c"]), np.ones((2, 1), bool), {})
+    one = SplitScores(np.array(["a", "a", "b"]), np.ones((3, 1), bool), {})
+    other = SplitScores(np.array(["b", "c"]), np.ones((2, 1), bool), {})
     first, second = group_weights([one, other], 50)
     assert (first[0] == 1).all()
     assert np.array_equal(first[:, 0], first[:, 1])
