@@ -143,12 +143,18 @@ class Experiment:
         return self.json(found)
 
     def picked(self, fold: int) -> tuple[int, ...]:
-        """The types that the fold's validation queries picked, from its result if it is there."""
-        return tuple(self.results.once("paper", fold, lambda: self.paper(fold)).facts["picked"])
+        """The types that the fold's validation queries pick."""
+
+        def pick() -> FoldRows:
+            prepared = self.prepared(fold)
+            types = pick_types(prepared.validation, prepared.triplets, self.protocol.types)
+            return FoldRows(fold, [], [], {"picked": types})
+
+        return tuple(self.results.once("picked", fold, pick).facts["picked"])
 
     def paper(self, fold: int) -> FoldRows:
         prepared = self.prepared(fold)
-        picked = pick_types(prepared.validation, prepared.triplets, self.protocol.types)
+        picked = self.picked(fold)
         few = prepared.narrowed(picked)
         rows, fitted = run_fold(few, self.protocol.methods, "picked")
         whole = [method for method in WHOLE if method in self.protocol.methods]
@@ -201,7 +207,7 @@ class Experiment:
         return FoldRows(fold, queries, [], facts)
 
     def show_paper(self, folds: list[FoldRows]) -> None:
-        published = PUBLISHED.get(self.described.source, {})
+        published = {} if self.options.per_class else PUBLISHED.get(self.described.source, {})
         found = table(folds)
         for variant, group in found.groupby("variant", sort=False):
             print(f"\n{variant}: {'method':14}{'mAP':>8}{'±':>8}{'published':>11}{'validation':>12}{'train, s':>10}")
@@ -253,7 +259,7 @@ class Experiment:
             report["train_s"] = dict(zip(rows["method"], rows["seconds"].round(4).tolist(), strict=True))
         if learned:
             for name in variants(learned):
-                report["map"][name] = maps(learned, name)["served"]
+                report["map"][name] = best_by_validation([learned], name)
             report["learned"] = {name: maps(learned, name) for name in variants(learned)}
         if paper or learned:
             report["map"]["best"] = best_by_validation([paper, learned])

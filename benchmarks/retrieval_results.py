@@ -100,12 +100,12 @@ def variants(folds: Sequence[FoldRows]) -> list[str]:
     return list(dict.fromkeys(row.variant for result in folds for row in result.rows))
 
 
-def best_by_validation(parts: Sequence[Sequence[FoldRows]]) -> float:
-    """mAP of what validated best in each fold, over all methods and variants of all parts."""
+def best_by_validation(parts: Sequence[Sequence[FoldRows]], variant: str | None = None) -> float:
+    """mAP of what validated best in each fold, over all methods of all parts, or of one variant of them."""
     by_fold: dict[int, list[Row]] = {}
-    for folds in parts:
-        for result in folds:
-            by_fold.setdefault(result.fold, []).extend(row for row in result.rows if row.validation == row.validation)
+    for result in (result for folds in parts for result in folds):
+        own = [row for row in result.rows if row.method != SERVED and variant in (None, row.variant)]
+        by_fold.setdefault(result.fold, []).extend(own)
     return round(float(np.mean([max(rows, key=lambda row: row.validation).map for rows in by_fold.values()])), 4)
 
 

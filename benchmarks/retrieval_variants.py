@@ -26,7 +26,7 @@ from mediarank.systems.retrieval.fit import fit
 from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
 from mediarank.types import Judgments, Roles
 
-METHODS = ("uni_con", "opar2", "ranksvm", *LEARNED_METHODS)
+METHODS = ("uni_con", "opar2", *LEARNED_METHODS)
 ROLE_COLUMNS = ["item_id", "group_id", "role", "fold"]
 Sets = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
 """Variant -> its hand-made types, and those of a network."""
@@ -96,7 +96,7 @@ def _measured(
             class_scores=types,
             unlabelled=network,
             scaling_pairs=protocol.scaling_pairs,
-            instances=protocol.instances,
+            instances=min(protocol.instances, Config.instances),
             negatives=protocol.negatives,
             validation_queries=protocol.validation_queries,
             test_queries=len(test),
