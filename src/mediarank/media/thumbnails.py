@@ -1,18 +1,15 @@
-"""Small pictures of items, from their working copies; of damaged files, what is left of them."""
+"""Small pictures of items, from their working copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 
 import cv2
 import numpy as np
 import pandas as pd
 
 from mediarank.media.files import File
-from mediarank.media.guard import Failed, guarded_map
-from mediarank.media.image import Pixels, opened_image
-from mediarank.media.limits import Limits
+from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
 
 
@@ -36,22 +33,6 @@ def small_jpeg(picture: Pixels, side: int) -> bytes:
     small = cv2.cvtColor(fit_inside(picture, side), cv2.COLOR_RGB2BGR)
     _, data = cv2.imencode(".jpg", small, (cv2.IMWRITE_JPEG_QUALITY, 80))
     return bytes(data)
-
-
-def what_is_left(path: File, side: int, limits: Limits) -> bytes | None:
-    """A small JPEG of the part of a damaged picture that can be decoded, or None; made in a guarded process."""
-    look = partial(_undamaged_part, side=side, limits=limits)
-    (found,) = guarded_map(look, [path], "a damaged picture", limits.timeout_seconds)
-    return None if isinstance(found, Failed) else found
-
-
-def _undamaged_part(path: File, side: int, limits: Limits) -> bytes:
-    from PIL import ImageFile, ImageOps
-
-    ImageFile.LOAD_TRUNCATED_IMAGES = True  # only in this process, which ends with this picture
-    with opened_image(path, limits) as (_, image):
-        upright = ImageOps.exif_transpose(image)
-        return small_jpeg(np.asarray(upright.convert("RGB")), side)
 
 
 def strips(

@@ -16,9 +16,10 @@ from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.ranges import send
 from mediarank.explorer.snapshot import Snapshot
+from mediarank.media.damaged_pictures import what_is_left
 from mediarank.media.files import File, place_of
 from mediarank.media.sniff import image_format, read_head
-from mediarank.media.thumbnails import small_jpeg, thumbnails, what_is_left
+from mediarank.media.thumbnails import small_jpeg, thumbnails
 from mediarank.media.working import read_picture
 from mediarank.types import DataError
 
