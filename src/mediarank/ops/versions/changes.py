@@ -18,7 +18,8 @@ from mediarank.ops.versions.lockfile import Lock
 from mediarank.ops.versions.objects import Objects
 
 MEDIA: Final = "data/raw/media"
-LABELS: Final = "data/raw/labels"
+LABELS: Final = ("data/manifest/labels", "data/raw/labels")
+"""With what people said, and the source's alone, for versions from before there was a journal."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,11 @@ def source_changes(before: Lock, after: Lock) -> tuple[str, ...]:
 
 
 def _label_changes(before: Lock | None, after: Lock, objects: Objects) -> dict[str, tuple[int, int]]:
-    old, new = (_folder(lock, LABELS, objects) for lock in (before, after))
+    locks = (before, after)
+    folder = next(
+        (path for path in LABELS if all(lock is None or path in lock.outs(path) for lock in locks)), LABELS[-1]
+    )
+    old, new = (_folder(lock, folder, objects) for lock in locks)
     counts = {}
     for name in sorted(name for name in old.keys() | new.keys() if name.endswith(".csv")):
         if old.get(name) != new.get(name):
