@@ -108,7 +108,8 @@ def services(browser: Any, to: Path) -> None:
         subprocess.run([sys.executable, "flows/pipeline.py"], env=environment, check=True)
         password = Path(".mediarank/prefect.auth").read_text().strip()
         access = {"Authorization": f"Basic {base64.b64encode(password.encode()).decode()}"}
-        newest = ask(f"{addresses['prefect']}/api/flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1}, access)
+        ended = {"sort": "END_TIME_DESC", "limit": 1, "flow_runs": {"state": {"type": {"any_": ["COMPLETED"]}}}}
+        newest = ask(f"{addresses['prefect']}/api/flow_runs/filter", ended, access)
         context = browser.new_context(viewport={"width": WIDTH, "height": 1000}, extra_http_headers=access)
         page = context.new_page()
         page.add_init_script(f"localStorage.setItem('prefect-password', {json.dumps(access['Authorization'][6:])})")
@@ -116,7 +117,7 @@ def services(browser: Any, to: Path) -> None:
         page.goto(run, wait_until="networkidle")
         page.wait_for_timeout(4000)
         save(page, to / "screenshots/prefect-run.png")
-        page.goto(f"{run}?tab=Artifacts", wait_until="networkidle")
+        page.get_by_role("tab", name="Artifacts").or_(page.get_by_text("Artifacts", exact=True)).first.click()
         page.wait_for_timeout(4000)
         save(page, to / "screenshots/prefect-artifacts.png")
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
