@@ -15,7 +15,7 @@ from mediarank.ops.runs.dag import Stage
 
 STAGE: Final = "report"
 NO_NEWS: Final = frozenset({"wire", STAGE})
-"""Stages that say nothing about data, settings or results: another stage is out of date, too, if one of these changed."""
+"""Stages that say nothing about data, settings or results by themselves."""
 SUMMARY: Final = "data/report/summary.json"
 BASELINE: Final = "baseline/report.json"
 
