@@ -1,8 +1,8 @@
 # Two targets: `pipeline` runs the stages once, `serve` is the Prefect runner that waits for scheduled runs.
 # Every RUN step is a script in docker/, so that it can be rehearsed without a container engine (tests/test_container.py).
 # The layers, from what rarely changes to what often does: system, packages, user, project.
-# By digest in an installation: docker/secrets.sh.
-ARG PYTHON_IMAGE=python:3.11-slim
+# The image to start from, by digest (docker/secrets.sh writes it to .env): without a default, so that no tag floats.
+ARG PYTHON_IMAGE
 FROM ${PYTHON_IMAGE} AS packages
 COPY docker/python-packages.sh /build/docker/
 COPY requirements.lock /build/

@@ -8,6 +8,8 @@ DRILLS ?= slow
 export DO_NOT_TRACK := 1
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+# As pip does: certificates of the system, among which a company's own authority may be.
+export UV_SYSTEM_CERTS := 1
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-7s %s\n", $$1, $$2}'
@@ -15,14 +17,15 @@ help: ## list the targets
 env: .venv/.ready ## make .venv from requirements-dev.lock
 
 # Nothing is installed whose content is not what the lock says. uv installs in a fraction of pip's time; where it can't
-# reach an index that pip is configured for, pip does it.
+# reach an index that pip is configured for, pip does it. The lock is complete, so that pip need not look for more: before
+# 23.1 it takes `sqlalchemy[asyncio]` for a package that has no hash.
 .venv/.ready: requirements-dev.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mediarank needs Python 3.11 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)")'
 	$(PYTHON) -m venv .venv
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements-dev.lock > .venv/uv.lock
 	$(BIN)/python -m pip install --quiet --require-hashes -r .venv/uv.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements-dev.lock \
-		|| $(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+		|| $(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 

@@ -4,10 +4,12 @@
     python benchmarks/attributes.py --data FOLDER  # and accuracy, next to the paper's table where it has one
 
 The folder may be OSR, PubFig or UT-Zap50K. Its parts: `speed`; on the source's own split `kernels`, RankMKL, its
-baselines and class posteriors, and `rivals`, the learners without kernels; `spread`, RankMKL and posteriors on random
-splits (30 training images per class); `times`, figure 3b; `nystroem`, what landmarks cost. All numbers are chosen by
-cross-validation over training images for every method and split, types and kernels by `attributes_choice.py`. The last
-line is JSON.
+baselines and what goes beyond it, `losses`, RankMKL with L1 and L2 loss and regulariser, and `rivals`, the learners
+without kernels; `spread`, RankMKL and posteriors on random splits (30 training images per class); `times`, figure 3b;
+`nystroem`, what landmarks cost. UT-Zap50K is measured as two sets with their own splits of pairs (`kernels` alone).
+All numbers are chosen by cross-validation over training images for every method and split, types and kernels by
+`attributes_choice.py`. Features and results are kept in --cache, so parts, sets and methods may be measured one after
+the other; a last run with all of them prints the table at once. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import attributes_zappos
 import numpy as np
 import pandas as pd
 from attributes_data import LOCAL, SETS, Described, describe
+from attributes_published import in_table_order, published
 from attributes_rivals import MAX_PAIRS, rivals
 from attributes_speed import QUICK, approximation, speed, testing_times
+from kept_results import digest, source_digest, store_json
 
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.systems.attributes.config import METHODS, Config
@@ -34,7 +39,7 @@ from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
 CONFIG = Config(gamma_factors=(0.5, 1.0, 2.0), max_pairs=MAX_PAIRS, seed=0)
-PARTS = ("speed", "kernels", "rivals", "spread", "times", "nystroem")
+PARTS = ("speed", "kernels", "losses", "rivals", "spread", "times", "nystroem")
 VARIANTS = {
     "five": "",
     "paper_kernels": "_paper_kernels",
@@ -45,23 +50,21 @@ VARIANTS = {
 }
 """Sets of kernels, and the suffix that methods on them have in the table."""
 WITH_NETWORK = ("network", "all")
-BEYOND = ("rankmkl", "posterior", "posterior_mkl")
+BEYOND = ("rankmkl", "posterior", "posterior_mkl", "levels", "local")
 """Methods that are measured on every set; the others on `five` and `more`."""
 SPREAD = ("five", "more")
 SPREAD_METHODS = ("rankmkl", "posterior")
 """Sets and methods that are measured on random splits."""
-OSR = ("natural", "open", "perspective", "large-objects", "diagonal-plane", "close-depth")
-PUBLISHED = {  # paper 004, figure 3
-    "rankmkl": (96.20, 93.69, 89.84, 90.06, 91.11, 91.54),
-    "concatenation": (95.54, 91.77, 88.40, 88.54, 89.56, 90.02),
-    "gist": (94.62, 91.44, 85.66, 86.47, 86.31, 86.80),
-    "lbp": (94.26, 89.41, 86.15, 86.18, 87.13, 88.14),
-    "hog": (91.73, 90.37, 84.47, 84.79, 84.58, 82.14),
-    "gabor": (74.16, 79.80, 72.20, 71.88, 69.90, 74.27),
-    "local_pair": (94.63, 93.27, 88.33, 89.40, 90.70, 89.53),
-    "fg_local_pair": (94.68, 92.90, 88.03, 88.84, 89.65, 89.91),
-    "relative_tree": (95.24, 92.39, 87.58, 88.34, 89.34, 89.54),
-}
+LOSSES = [(loss, regularizer) for loss in ("l1", "l2") for regularizer in ("l1", "l2")]
+"""Of RankMKL: the paper's is L1 loss with an L2 regulariser."""
+LOSS_SETS = ("paper_kernels", "five")
+SOURCES = (
+    *(f"systems/attributes/{name}.py" for name in ("config", "prepare", "methods", "model")),
+    *(f"similarity/{name}.py" for name in ("kernels", "chi2", "fitted_kernel", "unit_range")),
+    *(f"learners/pairwise/{name}.py" for name in ("ranksvm", "pair_validation", "ordered_pairs", "supervision")),
+    "learners/kernels", "evaluation/pairs.py",
+)  # fmt: skip
+"""What results depend on; where one of these files changes, everything is measured anew."""
 
 
 def main() -> None:
@@ -75,49 +78,61 @@ def main() -> None:
         "--first-split", type=int, default=0, help="the first one's number, to measure them in portions"
     )
     parser.add_argument(
-        "--cache", type=Path, default=Path(".mediarank/cache/benchmarks"), help="where features are kept"
+        "--cache", type=Path, default=Path(".mediarank/cache/benchmarks"), help="where features and results are kept"
     )
+    parser.add_argument("--local-pairs", type=int, default=10_000, help="that local learners answer in figure 3b")
     arguments = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)  # what a run that is cut short has found is not lost
     result: dict[str, Any] = speed() if "speed" in arguments.parts else {}
     if arguments.data:
-        sets = [*arguments.sets, *(SPREAD if "spread" in arguments.parts else ())]
+        sets = arguments.sets if "kernels" in arguments.parts else []
+        sets = [*sets, *(SPREAD if "spread" in arguments.parts else ())]
+        sets += LOSS_SETS if "losses" in arguments.parts else ()
         used = [choice.feature for name in sets for choice in SETS[name]]
         used += LOCAL if {"rivals", "times"} & set(arguments.parts) else ()
         used += [choice.feature for choice in QUICK.kernels] if {"times", "nystroem"} & set(arguments.parts) else []
         data = describe(arguments.data, arguments.cache, list(dict.fromkeys(used)))
-        splits = range(arguments.first_split, arguments.first_split + arguments.splits)
-        result |= claims(data, arguments.parts, splits, arguments.sets, arguments.methods)
+        kept = arguments.cache / "results"
+        if data.source == "zap50k":
+            result |= zappos(data, arguments)
+        else:
+            result |= claims(data, arguments, kept)
     print(json.dumps(result))
 
 
-def claims(
-    data: Described, parts: Sequence[str], splits: range, sets: Sequence[str], methods: Sequence[str] | None
-) -> dict[str, Any]:
+def claims(data: Described, options: argparse.Namespace, kept: Path) -> dict[str, Any]:
     """What the parts find on a collection."""
+    parts, methods = options.parts, options.methods
     first = data.prescribed() or next(data.random([0], seed=1))
     known = supervise(data.labels, first.items("base"))
-    attributes = in_table_order([name for name, found in known.items() if len(found.ordered(1))])
+    attributes = in_table_order(data.source, [name for name, found in known.items() if len(found.ordered(1))])
     result: dict[str, Any] = {"attributes": attributes}
     accuracy: dict[str, dict[str, float]] = {}
     if "kernels" in parts:
-        chosen = {name: methods or (METHODS if name in ("five", "more") else BEYOND) for name in sets}
-        found, validation = kernel_methods(data, first, chosen)
+        chosen = {name: methods or (METHODS if name in ("five", "more") else BEYOND) for name in options.sets}
+        found, validation = kernel_methods(data, first, chosen, kept)
         accuracy |= found | best_validated(found, validation)
+        result["held_out"] = {row: round(100 * share, 2) for rows in validation.values() for row, share in rows.items()}
+    if "losses" in parts:
+        for loss, regularizer in LOSSES:
+            config = replace(CONFIG, loss=loss, regularizer=regularizer, cost=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
+            found, _ = kernel_methods(data, first, dict.fromkeys(LOSS_SETS, ("rankmkl",)), kept, config)
+            accuracy |= {f"{row}_{loss}_loss_{regularizer}_weights": values for row, values in found.items()}
     if "rivals" in parts:
-        accuracy |= rivals(data, first, attributes)
+        accuracy |= rivals(data, first, attributes, kept)
     if accuracy:
-        print(table_of(accuracy, attributes, f"{data.source}: % of test pairs in order, the source's own split"))
+        print(table_of(accuracy, attributes, data.source, "the source's own split"))
         result["accuracy"] = {m: [round(values[a], 2) for a in attributes] for m, values in accuracy.items()}
         result["mean"] = {m: round(float(np.mean(list(values.values()))), 2) for m, values in accuracy.items()}
     if "spread" in parts:
+        numbers = range(options.first_split, options.first_split + options.splits)
         drawn = [
-            kernel_methods(data, roles, dict.fromkeys(SPREAD, SPREAD_METHODS))[0]
-            for roles in data.random(splits, seed=0)
+            kernel_methods(data, roles, dict.fromkeys(SPREAD, SPREAD_METHODS), kept)[0]
+            for roles in data.random(numbers, seed=0)
         ]
         result["random_splits"] = spread(drawn, attributes)
     if "times" in parts:
-        times = testing_times(data, first, attributes[0])
+        times = testing_times(data, first, attributes[0], options.local_pairs)
         print("testing time in seconds (figure 3b)\n" + times.to_string(index=False))
         result["figure_3b"] = times.to_dict(orient="list")
     if "nystroem" in parts:
@@ -125,32 +140,76 @@ def claims(
     return result
 
 
+def zappos(data: Described, options: argparse.Namespace) -> dict[str, Any]:
+    """Both sets of UT-Zap50K, each with its own splits of pairs."""
+    result: dict[str, Any] = {}
+    for name in options.sets:
+        config = replace(CONFIG, kernels=SETS[name], methods=tuple(options.methods or METHODS))
+        splits = attributes_zappos.splits(options.data, options.splits)
+        for part, rows in attributes_zappos.measure(data, splits, config).items():
+            attributes = in_table_order(part, list(next(iter(rows.values()))))
+            print(table_of(rows, attributes, part, f"its own splits of pairs, {name}"))
+            means = {method: round(float(np.mean(list(own.values()))), 2) for method, own in rows.items()}
+            result.setdefault(part, {})[name] = means
+    return result
+
+
 def kernel_methods(
-    data: Described, roles: Roles, methods_of: Mapping[str, Sequence[Any]]
+    data: Described,
+    roles: Roles,
+    methods_of: Mapping[str, Sequence[Any]],
+    kept: Path,
+    settings: Config = CONFIG,
 ) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, float]]]:
     """row -> attribute -> % in order on test pairs; and set -> row -> share of held-out training pairs.
 
     methods_of : set of kernels -> the methods to measure on it
+    kept : the folder of what was measured before
     """
     found: dict[str, dict[str, float]] = {}
     validation: dict[str, dict[str, float]] = {}
+    sources = source_digest(SOURCES)
     for name, methods in methods_of.items():
-        config = replace(CONFIG, kernels=SETS[name], methods=tuple(methods))
-        fitted = fit(Inputs(data.features, data.labels, roles), config)
-        _, facts = fitted.model.to_arrays()
-        for method, scores in fitted.scores.items():
-            alone = method.startswith("only_")
-            row = method.removeprefix("only_") if alone else method + VARIANTS[name]
-            found[row] = percentages(data, scores)
-            validation.setdefault(name, {})[row] = fitted.model.validation[method]
-        chosen = {attribute: learned["C"] for attribute, learned in facts["learned"].get("rankmkl", {}).items()}
-        gammas = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in facts["kernels"]]
-        reached = {row: round(float(np.mean(list(found[row].values()))), 2) for row in validation[name]}
-        print(f"{name}: {reached}, C {chosen}, γ {gammas}, served {fitted.model.served}")
-        if "posterior" in fitted.model.methods:
-            settings = facts["settings"]["posterior"]
-            print(f"  posterior: penalty {settings['penalty']}, temperature {settings['temperature']}")
+        config = replace(settings, kernels=SETS[name])
+        key = repr((config, roles.items("base"), roles.items("test"), sources)).encode()
+        vectors = b"".join(data.features[feature].values.tobytes() for feature in config.features)
+        path = kept / f"attributes_{name}_{digest(key + vectors)}.json"
+        measured: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+        missing = tuple(method for method in methods if not rows_of(method, measured))
+        if missing:
+            measured |= fitted_rows(data, roles, replace(config, methods=missing))
+            store_json(path, measured)
+        for method in [row for one in methods for row in rows_of(one, measured)]:
+            row = method.removeprefix("only_") if method.startswith("only_") else method + VARIANTS[name]
+            found[row] = measured[method]["accuracy"]
+            validation.setdefault(name, {})[row] = measured[method]["validation"]
+            reached = float(np.mean(list(found[row].values())))
+            held_out = 100 * measured[method]["validation"]
+            print(f"{row}: {reached:.2f}, held out {held_out:.2f}; {measured[method]['chosen']}")
     return found, validation
+
+
+def rows_of(method: str, measured: Mapping[str, Any]) -> list[str]:
+    """The rows that a method has in what was measured: one, or one per kernel."""
+    return [row for row in measured if row == method or (method == "each_kernel" and row.startswith("only_"))]
+
+
+def fitted_rows(data: Described, roles: Roles, config: Config) -> dict[str, dict[str, Any]]:
+    """method -> % in order per attribute, share of held-out training pairs, and what cross-validation chose."""
+    fitted = fit(Inputs(data.features, data.labels, roles), config)
+    _, facts = fitted.model.to_arrays()
+    rows = {}
+    for method, scores in fitted.scores.items():
+        learned, own = facts["learned"][method], facts["settings"][method]
+        chosen: dict[str, Any] = {"C": [found["C"] for found in learned.values() if "C" in found]}
+        chosen |= {name: own[name] for name in ("penalty", "temperature") if name in own}
+        chosen["gamma"] = [kernel["gamma"] and round(kernel["gamma"], 3) for kernel in facts["kernels"]]
+        rows[method] = {
+            "accuracy": percentages(data, scores),
+            "validation": fitted.model.validation[method],
+            "chosen": chosen,
+        }
+    return rows
 
 
 def best_validated(
@@ -189,17 +248,11 @@ def spread(drawn: Sequence[Mapping[str, Mapping[str, float]]], attributes: Seque
     return found
 
 
-def in_table_order(attributes: Sequence[str]) -> list[str]:
-    return [a for a in OSR if a in attributes] + [a for a in attributes if a not in OSR]
-
-
-def table_of(accuracy: Mapping[str, Mapping[str, float]], attributes: Sequence[str], title: str) -> str:
+def table_of(accuracy: Mapping[str, Mapping[str, float]], attributes: Sequence[str], source: str, split: str) -> str:
     table = pd.DataFrame({method: dict(values) for method, values in accuracy.items()}).T[list(attributes)]
-    if tuple(attributes) == OSR:
-        published = pd.DataFrame(PUBLISHED, index=OSR).T.rename(index=lambda name: f"published {name}")
-        table = pd.concat([table, published])
+    table = pd.concat([table, published(source, attributes)]).astype(float)
     table["mean"] = table.mean(axis=1)
-    return f"{title}\n{table.round(2).to_string()}"
+    return f"{source}: % of test pairs in order, {split}\n{table.round(2).to_string()}"
 
 
 if __name__ == "__main__":

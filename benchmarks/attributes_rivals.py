@@ -7,11 +7,14 @@ of the test pairs, since each answer needs its own model.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from attributes_data import LOCAL, Described
+from kept_results import digest, source_digest, store_json
 from rivals_linear_attributes import RelativeAttributes
 from rivals_local_pair import LocalPair
 from rivals_relative_tree import RelativeForest, RelativeTree
@@ -24,8 +27,12 @@ from mediarank.similarity.unit_range import UnitRange
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.types import Roles
 
+SOURCES = (
+    *(f"learners/pairwise/{name}.py" for name in ("ranksvm", "linear_ranksvm", "ordered_pairs", "supervision")),
+    "similarity/kernels.py", "similarity/unit_range.py",
+)  # fmt: skip
 Vector = np.ndarray[Any, Any]
-COSTS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+COSTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 LEARNERS: Mapping[str, Callable[[float], Any]] = {
     "linear": lambda C: RelativeAttributes(C=C, tol=1e-2),
     "relative_tree": lambda C: RelativeTree(C=C),
@@ -40,27 +47,35 @@ ASKED = 10_000
 """Test pairs per attribute that local learners are asked about: a standard error of 0.3 points."""
 
 
-def rivals(data: Described, roles: Roles, attributes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """learner -> attribute -> % of test pairs in order"""
+def rivals(data: Described, roles: Roles, attributes: Sequence[str], kept: Path) -> dict[str, dict[str, float]]:
+    """learner -> attribute -> % of test pairs in order. kept : the folder of what was measured before"""
     items, asked = roles.items("base"), roles.items("test")
     X, Z = gist_and_colour(data, items, asked)
     classes = data.labels.class_of
-    folds = deal_folds([classes.get(item) for item in items], 5, seed=0)
+    folds = deal_folds([classes.get(item) for item in items], 5, 0, [data.group_of[item] for item in items])
     found: dict[str, dict[str, float]] = {name: {} for name in LEARNERS}
     known, questions = supervise(data.labels, items), supervise(data.labels, asked)
+    sources = source_digest(SOURCES, *sorted(Path(__file__).parent.glob("*rivals*.py")))
     for attribute in attributes:
         pairs, equal = known[attribute].ordered(MAX_PAIRS), known[attribute].equal()
-        costs: dict[str, float] = {}
+        key = digest(repr((attribute, items, asked, sources)).encode() + X.tobytes() + Z.tobytes())
+        path = kept / f"rivals_{key}.json"
+        measured: dict[str, list[float]] = json.loads(path.read_text()) if path.exists() else {}
         for name, make in LEARNERS.items():
+            if name in measured:
+                continue
             same = SAME_COST_AS.get(name)
-            costs[name] = costs[same] if same else chosen(make, X, known[attribute], folds)
-            model = fitted(make(costs[name]), X, pairs, equal)
+            cost = measured[same][1] if same else chosen(make, X, known[attribute], folds)
+            model = fitted(make(cost), X, pairs, equal)
             if isinstance(model, LocalPair):
                 share = share_answered(model, Z, questions[attribute].ordered(ASKED))
             else:
                 share = pairs_in_order(questions[attribute], model.predict(Z))
-            found[name][attribute] = 100 * share
-        print(f"C for {attribute}: {costs}")
+            measured[name] = [100 * share, cost]
+            store_json(path, measured)
+        for name, (share, _) in measured.items():
+            found[name][attribute] = share
+        print(f"C for {attribute}: { {name: cost for name, (_, cost) in measured.items()} }")
     return found
 
 

@@ -38,6 +38,7 @@ from mediarank.features.network import Network
 from mediarank.labels import Labels
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
+from mediarank.media.shards import Media
 from mediarank.stages.base_models import fit_base_models
 from mediarank.stages.collect import run as collect
 from mediarank.stages.frames import build_frames
@@ -94,7 +95,7 @@ def opened(path: Path, cache: Path) -> Collection:
 def _split(collection: CollectionConfig, cache: Path, seed: int) -> Clips:
     kept = cache / f"events-{_key(collection)}"
     if not (kept / "done").exists():
-        print(collect(collection, kept))
+        print(collect(collection, kept, cache))
         _decode(kept, cache)
     labels, items = store.read_labels(kept / "labels"), store.read_table(kept / "items.parquet")
     roles = assign_roles(items, labels, SplitsConfig(image=IMAGES, clip=CLIPS, sound=CLIPS, seed=seed))[0]
@@ -122,7 +123,8 @@ def _decode(kept: Path, cache: Path) -> None:
 
 def _describe(kept: Path, described: Path, labels: Labels, roles: Roles, cache: FeatureCache) -> None:
     """Features, and the concept models of images, as the stages make them."""
-    tables = store.read_table(kept / "frames.parquet"), store.read_table(kept / "sounds.parquet"), kept / "frames"
+    frames, sounds = (store.read_table(kept / f"{name}.parquet") for name in ("frames", "sounds"))
+    tables = frames, sounds, Media(kept / "frames")
     for name, family in TYPES.items():
         matrix = extract_rows(fit(family, *tables, roles, cache), *tables, cache)
         store.write_features(described / name, matrix)

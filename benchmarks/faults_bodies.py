@@ -13,7 +13,6 @@ import io
 import json
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -23,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from faults_doors import FOREIGN
+from faults_killed import make
+from faults_kills import in_child
 from PIL import Image
 
 from mediarank.ops.models.model_server import command
-from mediarank.ops.models.packing import digest
+from mediarank.ops.models.packing import digest, pack
 
 MEBIBYTE = 1024**2
 JSON = {"Content-Type": "application/json"}
@@ -229,5 +231,28 @@ def _fine(status: int, content: bytes) -> bool:
     return "predictions" in answer if status == 200 else 400 <= status <= 503 and len(answer["message"]) > 10
 
 
-if __name__ == "__main__":
-    sys.exit("Run benchmarks/faults.py --parts bodies")
+def bodies(folder: Path, count: int) -> dict[str, Any]:
+    """Send hostile requests to a served model: it lives, within its memory and time, and answers as before."""
+    from mediarank.asking.describe import Copying
+    from mediarank.media.frames import FramesConfig
+    from mediarank.media.limits import Limits
+
+    in_child(lambda: make(folder / "project"))
+    packed = pack(folder / "project/data", "retrieval", Copying(FramesConfig(), Limits()), folder / "packed")
+    item = packed.model.names[0]
+    picture = (folder / "project/data/raw/media" / item).read_bytes()
+    dimensions = [len(matrix.names) for matrix in packed.collection.values()]
+    sent = hostile_bodies(count, list(packed.collection), dimensions, item, picture)
+    with served(folder / "packed", folder / "served.log") as server:
+        found = endure(server, sent, one(item=item))
+        let_in = sum(server.ask(one(item=item), {**JSON, **headers})[0] < 400 for headers in FOREIGN)
+    for line in found.wrong[:5]:
+        print(f"  {line}")
+    return {
+        "hostile_bodies": len(found.seconds),
+        "server_deaths": found.deaths,
+        "cross_origin_changes": let_in,
+        "bodies_answered_wrongly": len(found.wrong) + (not found.same),
+        "server_peak_mb": round(found.peak_bytes / 1e6),
+        "bodies_p99_s": round(float(np.quantile(found.seconds, 0.99)), 2),
+    }

@@ -1,16 +1,20 @@
-"""Damaged media of twelve formats, made here: small originals, and injuries drawn from a seed."""
+"""Damaged media of twelve formats, made here: small originals, and injuries drawn from a seed; all are decoded."""
 
 from __future__ import annotations
 
 import io
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import av
 import numpy as np
 from PIL import Image
 
+from mediarank.media.confine import Confinement
 from mediarank.media.frames import FramesConfig, make_working_copies
+from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import probe
 
@@ -92,7 +96,27 @@ def decode_mutant(number: int, sources: list[Path], folder: Path) -> str:
     path.write_bytes(injured(source.read_bytes(), np.random.default_rng(number)))
     try:
         kind = probe(path, LIMITS).kind
-        make_working_copies(path.name, path, kind, folder / "out", FramesConfig(max_side=32, frames_per_clip=3), LIMITS)
+        make_working_copies(path.name, path, kind, FramesConfig(max_side=32, frames_per_clip=3), LIMITS)
     finally:
         path.unlink()
     return source.suffix
+
+
+def media(folder: Path, count: int) -> dict[str, Any]:
+    """Decode damaged files: each is decoded or refused with a reason; a crash of the decoder is counted."""
+    folder.mkdir()
+    sources = originals(folder / "originals")
+    work = partial(decode_mutant, sources=sources, folder=folder)
+    allowed = Confinement((folder,), (folder,))
+    outcomes = guarded_map(work, range(count), "damaged files", 60, confinement=allowed)
+    reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Failed)]
+    crashes = [reason for reason in reasons if "crashed" in reason or "took more" in reason or "Error: " in reason]
+    for reason in crashes[:5]:
+        print(f"  {reason}")
+    formats = sorted(source.suffix[1:] for source in sources)
+    return {
+        "mutants": count,
+        "mutant_formats": formats,
+        "mutants_refused": len(reasons),
+        "mutant_crashes": len(crashes),
+    }

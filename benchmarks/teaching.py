@@ -13,7 +13,8 @@ Labels are given by an oracle: the collection's own. Parts:
 - calibration: probabilities of words fitted on one part, calibrated on a second, measured on a third.
 - feedback: P@10 of a query after 1, 3 and 10 clicks, and of other queries after all of them.
 
-The last line is one JSON object.
+Words and classes are of one half of the names; `teaching_settings.py` chooses settings on the other half. The last line
+is one JSON object.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from teaching_data import Described, describe
+from teaching_data import REPORTING, Described, describe, half
 from threadpoolctl import threadpool_limits
 
 from mediarank.evaluation.calibration import calibration_error, fit_calibration
@@ -38,13 +39,14 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import fit_scaler
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
-from mediarank.teaching.feedback import Event, FeedbackLog, Teacher, passed_over
+from mediarank.teaching.feedback import Event, FeedbackLog, passed_over
 from mediarank.teaching.journal import Journal, statements_of_call
 from mediarank.teaching.learning import teach
 from mediarank.teaching.many_names import held_out_scores, probabilities_of
 from mediarank.teaching.merging import Merged
 from mediarank.teaching.one_name import Space, _costs, _FoldedRidge
 from mediarank.teaching.review import class_doubts, directions, pick_next
+from mediarank.teaching.taught_ranker import Teacher
 
 SEED = 7
 PARTS = ("next", "errors", "learn", "restore", "calibration", "feedback")
@@ -91,11 +93,11 @@ def words_of(labels: Labels) -> dict[str, set[str]]:
 
 
 def label_saving(
-    space: Space, labels: Labels, count: int, repeats: int, budget: int = 200, batch: int = 10
+    space: Space, labels: Labels, count: int, repeats: int, budget: int = 200, batch: int = 10, which: int = REPORTING
 ) -> dict[str, Any]:
     shown = words_of(labels)
     sizes = Counter({word: len(space.rows(items)) for word, items in shown.items()})
-    rare = sorted(word for word, n in sizes.items() if 25 <= n <= max(100, len(space.ids) // 40))
+    rare = half((word for word, n in sizes.items() if 25 <= n <= max(100, len(space.ids) // 40)), which)
     words = [rare[k] for k in np.random.default_rng(SEED).permutation(len(rare))[:count]]
     looks, x = directions(space), np.hstack(list(space.parts.values()))
     needed, gained, reached = [], [], 0
@@ -154,20 +156,14 @@ def _scores(pool: np.ndarray, yes: np.ndarray, no: np.ndarray, everything: np.nd
 def errors(space: Space, labels: Labels, repeats: int = 3, share: float = 0.05) -> dict[str, Any]:
     from cleanlab.filter import find_label_issues
 
-    class_of = {item: name for item, name in labels.class_of.items() if item in space.place}
-    names = sorted(set(class_of.values()))
-    items = [item for item in space.ids if item in class_of]
-    rows, truth = space.rows(items), np.array([names.index(class_of[item]) for item in items])
+    rows, truth, count = classes_of(space, labels, REPORTING)
     ours, same, default = [], [], []
     for repeat in range(repeats):
-        rng = np.random.default_rng([SEED, repeat])
-        wrong = np.zeros(len(items), bool)
-        wrong[rng.choice(len(items), int(share * len(items)), replace=False)] = True
-        given = np.where(wrong, (truth + rng.integers(1, len(names), len(truth))) % len(names), truth)
-        suspicion = class_doubts(space, rows, given, len(names), SEED)[2]
+        wrong, given = flipped(truth, count, repeat, share)
+        suspicion = class_doubts(space, rows, given, count, SEED)[2]
         depth = min(100, int(wrong.sum()))  # a small collection has fewer than 100 wrong labels
         ours.append(wrong[np.argsort(-suspicion, kind="stable")[:depth]].sum() / depth)
-        marks = np.eye(len(names), dtype=bool)[given]
+        marks = np.eye(count, dtype=bool)[given]
         p = probabilities_of(held_out_scores(space, rows, marks.astype(np.float32), SEED), marks)
         found = _cleanlab(find_label_issues, given, p / p.sum(axis=1, keepdims=True))
         same.append(wrong[found[:depth]].sum() / depth)
@@ -180,6 +176,22 @@ def errors(space: Space, labels: Labels, repeats: int = 3, share: float = 0.05) 
         "errors_p100_cleanlab_logistic": round(float(np.mean(default)), 3),
         "errors_p100_random": share,
     }
+
+
+def classes_of(space: Space, labels: Labels, which: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Rows of the items of one half of the classes, their classes as numbers, and how many there are."""
+    names = half(set(labels.class_of.values()), which)
+    class_of = {item: name for item, name in labels.class_of.items() if item in space.place and name in names}
+    items = [item for item in space.ids if item in class_of]
+    return space.rows(items), np.array([names.index(class_of[item]) for item in items]), len(names)
+
+
+def flipped(truth: np.ndarray, classes: int, repeat: int, share: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
+    """Which labels are wrong, and all labels with these changed to another class."""
+    rng = np.random.default_rng([SEED, repeat])
+    wrong = np.zeros(len(truth), bool)
+    wrong[rng.choice(len(truth), int(share * len(truth)), replace=False)] = True
+    return wrong, np.where(wrong, (truth + rng.integers(1, classes, len(truth))) % classes, truth)
 
 
 def _cleanlab(find: Any, given: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -269,7 +281,7 @@ def calibration(space: Space, labels: Labels) -> dict[str, Any]:
     part = np.random.default_rng(SEED).choice(3, len(space.ids), p=[0.6, 0.1, 0.3])
     rows = [np.flatnonzero(part == k) for k in range(3)]
     marks = {word: np.isin(np.arange(len(space.ids)), space.rows(items)) for word, items in shown.items()}
-    words = sorted(word for word, shows in marks.items() if shows[rows[0]].sum() >= 10)
+    words = half((word for word, shows in marks.items() if shows[rows[0]].sum() >= 10), REPORTING)
     y = np.column_stack([marks[word] for word in words])
     x = np.hstack(list(space.parts.values()))
     fitted = x[rows[0]] - x[rows[0]].mean(axis=0)
@@ -289,7 +301,7 @@ def calibration(space: Space, labels: Labels) -> dict[str, Any]:
     }
 
 
-def feedback(data: Described, queries: int = 60, shown: int = 20) -> dict[str, Any]:
+def feedback(data: Described, queries: int = 60, which: int = REPORTING, shown: int = 20) -> dict[str, Any]:
     """P@10 after clicks, each on the first relevant result that is shown and was not clicked before.
 
     `p10_clicks` is of what the user sees, `p10_not_clicked` leaves out what was clicked, and `_untaught` is the same of
@@ -297,7 +309,10 @@ def feedback(data: Described, queries: int = 60, shown: int = 20) -> dict[str, A
     """
     live, class_of = _live(data), data.labels.class_of
     rng = np.random.default_rng(SEED)
-    asked = [str(q) for q in rng.choice([i for i in live.ids if i in class_of], 2 * queries, replace=False)]
+    classes = set(half(set(class_of.values()), which))
+    asked = [
+        str(q) for q in rng.choice([i for i in live.ids if class_of.get(i) in classes], 2 * queries, replace=False)
+    ]
     taught, others = asked[:queries], asked[queries:]
     steps = (0, 1, 3, 10)
     seen, fresh, still = ({k: [] for k in steps} for _ in range(3))

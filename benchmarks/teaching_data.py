@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,13 @@ from mediarank.types import FeatureMatrix, MediaError
 
 LONGEST_SIDE = 320
 NETWORK = "network"
+CHOOSING, REPORTING = 0, 1
+"""Halves of the words and of the classes: settings are chosen on the first, figures are of the second."""
+
+
+def half(names: Iterable[str], which: int) -> list[str]:
+    """Every other name in alphabetical order."""
+    return sorted(names)[which::2]
 
 
 @dataclass(frozen=True)

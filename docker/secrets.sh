@@ -14,10 +14,20 @@ for name in DATABASE_PASSWORD STORAGE_PASSWORD PREFECT_PASSWORD; do
     known "$name" || echo "$name=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')" >> "$file"
 done
 
+# A tag may move, so only images by digest are accepted, also those that somebody wrote into the file.
 pin() {
-    known "$1" && return
-    docker pull --quiet "$2" > /dev/null
-    echo "$1=$(docker image inspect --format '{{index .RepoDigests 0}}' "$2")" >> "$file"
+    if ! known "$1"; then
+        docker pull --quiet "$2" > /dev/null || {
+            echo "$2 can't be pulled. Where it can: docker pull $2 && docker image inspect --format '{{index .RepoDigests 0}}' $2" >&2
+            echo "Then write what it prints to $file, as $1=name@sha256:..., and run this again." >&2
+            exit 1
+        }
+        echo "$1=$(docker image inspect --format '{{index .RepoDigests 0}}' "$2")" >> "$file"
+    fi
+    grep -Eq "^$1=[^@ ]+@sha256:[0-9a-f]{64}$" "$file" || {
+        echo "$1 in $file is no image by digest (name@sha256:...): delete the line and run this again." >&2
+        exit 1
+    }
 }
 
 pin DATABASE_IMAGE postgres:17

@@ -12,10 +12,13 @@ import shutil
 import subprocess
 import sys
 import threading
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
@@ -151,8 +154,32 @@ def test_every_package_is_locked_by_hash_and_no_index_is_named(name: str) -> Non
     assert not re.findall(r"\w+://|--index|--find-links", text)
 
 
+def locked(lock: str) -> set[str]:
+    return set(re.findall(r"^([A-Za-z0-9._-]+)==", (ROOT / lock).read_text(), flags=re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_the_lock_is_complete(name: str) -> None:
+    """pip installs it without looking for what packages require."""
+    known, todo = locked(name), [(package, "") for package in locked(name)]
+    seen = set(todo)
+    while todo:
+        package, extra = todo.pop()
+        try:
+            required = map(Requirement, requires(package) or ())
+        except PackageNotFoundError:  # for another system or Python
+            continue
+        for one in required:
+            if one.marker is not None and not one.marker.evaluate({"extra": extra}):
+                continue
+            assert canonicalize_name(one.name) in known, f"{package} requires {one}"
+            more = {(canonicalize_name(one.name), wanted) for wanted in one.extras} - seen
+            seen |= more
+            todo += more
+
+
 def test_the_image_has_no_tools_of_development() -> None:
-    run, dev = ({line.split("==")[0] for line in (ROOT / n).read_text().splitlines() if "==" in line} for n in LOCKS)
+    run, dev = map(locked, LOCKS)
     assert run < dev
     assert not run & {"pytest", "moto", "mypy", "ruff", "playwright", "hypothesis", "uv"}
 
@@ -162,6 +189,8 @@ def test_both_ways_of_installing_require_hashes() -> None:
         installs = [line for line in (ROOT / file).read_text().splitlines() if "install" in line and "-r " in line]
         assert installs, file
         assert all("--require-hashes" in line for line in installs), file
+        whole = [line for line in installs if "uv" not in line]
+        assert all("--no-deps" in line for line in whole), file
 
 
 def test_the_bill_of_materials_lists_every_package(tmp_path: Path) -> None:
@@ -171,9 +200,7 @@ def test_the_bill_of_materials_lists_every_package(tmp_path: Path) -> None:
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
     bill = json.loads((tmp_path / "one.json").read_text())
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
-    named = {part["name"] for part in bill["components"]}
-    locked = {line.split("==")[0] for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line}
-    assert named == {name.split("[")[0] for name in locked}
+    assert {part["name"] for part in bill["components"]} == locked("requirements.lock")
     assert all(part["hashes"] for part in bill["components"])
 
 
@@ -197,6 +224,7 @@ def test_compose_has_no_default_password_no_moving_image_and_least_privilege() -
         assert "no-new-privileges:true" in service["security_opt"], name
         image = service["image"]
         assert image == "mediarank-serve" or re.fullmatch(r"\$\{\w+_IMAGE:\?.*\}", image), name
+        assert "PASSWORD" not in str(service.get("command", "")), "every user of the machine can list processes"
     assert "-s3.config=" in COMPOSE["services"]["storage"]["command"], "or the storage asks for no password"
     assert "STORAGE_PASSWORD" in COMPOSE["configs"]["identities"]["content"]
     assert "PREFECT_SERVER_API_AUTH_STRING" in COMPOSE["services"]["prefect"]["environment"]
@@ -220,6 +248,24 @@ def test_secrets_are_made_once_and_for_their_owner_alone(tmp_path: Path) -> None
     assert len({made[name] for name in wanted if name.endswith("PASSWORD")}) == 3
     assert all(len(made[name]) == 48 for name in wanted if name.endswith("PASSWORD"))
     assert all("@sha256:" in made[name] for name in wanted if name.endswith("IMAGE"))
+
+
+def test_an_image_that_can_float_is_refused(tmp_path: Path) -> None:
+    fake, file = tmp_path / "bin", tmp_path / ".env"
+    fake.mkdir()
+    (fake / "docker").write_text("#!/bin/sh\nexit 1\n")
+    (fake / "docker").chmod(0o755)
+    command = (str(ROOT / "docker/secrets.sh"), str(file))
+    done = clean(tmp_path, *command, path=f"{fake}:/usr/bin:/bin")
+    assert done.returncode == 1
+    assert "DATABASE_IMAGE=name@sha256:" in done.stderr, "says what to write where no registry can be reached"
+    for image, fine in (("postgres:17", False), (f"postgres@sha256:{7:064x}", True)):
+        file.write_text("".join(f"{name}_IMAGE={image}\n" for name in ("DATABASE", "STORAGE", "PYTHON")))
+        done = clean(tmp_path, *command, path=f"{fake}:/usr/bin:/bin")
+        assert (done.returncode == 0) == fine, done.stderr
+    assert re.search(r"^ARG PYTHON_IMAGE$", DOCKERFILE, flags=re.MULTILINE), "no default that floats"
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text()
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", used) for used in re.findall(r"uses: (\S+)", workflow))
 
 
 def test_a_new_image_brings_its_code_and_leaves_the_workspace(tmp_path: Path) -> None:

@@ -70,14 +70,15 @@ def test_bad_label_files_say_where(tmp_path: Path, name: str, text: str, message
         store.read_labels(tmp_path)
 
 
-def test_the_same_value_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_value_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pd.DataFrame({"item_id": ["a"], "group_id": ["a"], "role": ["base"], "fold": [0]})
     for run in ("one", "two"):
         store.write_features(tmp_path / run / "features", matrix())
         store.write_arrays(tmp_path / run / "model.npz", {"w": np.ones(3), "b": np.zeros(2)})
         store.write_roles(tmp_path / run / "roles.parquet", Roles(table))
         store.write_json(tmp_path / run / "facts.json", {"b": 1, "a": [1.5, None]})
-        time.sleep(0.01)
+        a_day_later = time.time() + 86400  # archives would keep the time
+        monkeypatch.setattr(time, "time", lambda now=a_day_later: now)
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
     assert store.read_arrays(tmp_path / "one/model.npz")["w"].tolist() == [1, 1, 1]
     assert store.read_json(tmp_path / "one/facts.json")["a"] == [1.5, None]
@@ -228,29 +229,44 @@ def test_a_split_without_folds_and_a_relation_that_is_none(tmp_path: Path) -> No
 WRITER = """
 import sys, numpy as np
 from pathlib import Path
-from mediarank import store
+from mediarank import disk, store
 from mediarank.types import FeatureMatrix
+target, place = Path(sys.argv[1]), sys.argv[2]
 ids = np.array([f"i{k:05d}" for k in range(2000)])
-value = 0
-while True:
-    value += 1
-    store.write_features(Path(sys.argv[1]), FeatureMatrix(ids, tuple("xyz"), np.full((2000, 3), value, np.float32)))
-    print(value, flush=True)
+
+def write(value):
+    store.write_features(target, FeatureMatrix(ids, tuple("xyz"), np.full((2000, 3), value, np.float32)))
+
+def stop(path, *rest, call=getattr(disk, place)):
+    if path.parent == target.parent:
+        print("inside", flush=True)
+        sys.stdin.read()
+    return call(path, *rest)
+
+write(1)
+setattr(disk, place, stop)
+write(2)
 """
 
 
-@pytest.mark.parametrize("writes", [1, 2, 3, 5, 8])
-def test_kill_9_leaves_the_old_value_or_the_new_one(tmp_path: Path, writes: int) -> None:
-    """Killed when it has reported so many writes, and so in the middle of the next one or just before it."""
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("sync_folder", 1),  # all is written, nothing is in its place
+        ("_exchange", 1),  # just before it takes its place
+        ("remove", 2),  # just after
+    ],
+)
+def test_kill_9_leaves_the_old_value_or_the_new_one(tmp_path: Path, place: str, value: int) -> None:
+    """A real process, killed while it is surely inside a write; `test_disk.py` kills at each step."""
     target = tmp_path / "features"
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(target)], stdout=subprocess.PIPE)
-    assert writer.stdout is not None
-    for _ in range(writes):
-        assert writer.stdout.readline(), "the writer ended by itself"
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.wait()
-    writer.stdout.close()
+    command = [sys.executable, "-c", WRITER, str(target), place]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == b"inside\n", "the writer ended by itself"
+        os.kill(writer.pid, signal.SIGKILL)
+    assert len(list(tmp_path.iterdir())) == 2, "it left its temporary folder"
     read = store.read_features(target)
-    assert len(np.unique(read.values)) == 1, "values of two writes are mixed"
-    assert len(read) == 2000
-    assert int(read.values[0, 0]) >= writes
+    assert (len(read), np.unique(read.values).tolist()) == (2000, [value])
+    store.write_features(target, read)
+    assert list(tmp_path.iterdir()) == [target]

@@ -40,6 +40,7 @@ SECTIONS: Final = (
     "collection", "manifest", "check_manifest", "frames", "splits", "features", "check_features",
     "base_models", "systems", "evaluation", "report", "promotion",
 )  # fmt: skip
+STAGE_SECTIONS: Final = frozenset(SECTIONS) - {"promotion"}
 FORBIDDEN_KEYS: Final = ("size", "nfiles")
 """DVC leaves keys of these names out of its run-cache key: a changed value would restore old outputs."""
 
@@ -132,6 +133,11 @@ class Params:
         return {name: self._checked(f"base_models.{name}", SVMConfig, values or {}) for name, values in given.items()}
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """All sections that stages read, as they are in the file."""
+        return {section: self.values[section] for section in SECTIONS if section in STAGE_SECTIONS & self.values.keys()}
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """The names of the systems to run, in the order of the file."""
         return tuple(self.values.get("systems") or {})
@@ -164,7 +170,8 @@ class Params:
         from mediarank.stages.wire import Wanted
 
         families = {name: type(family).__module__ for name, family in self.features.items()}
-        return Wanted(families, tuple(self.base_models), {name: self.reads(name) for name in self.systems})
+        systems = {name: self.reads(name) for name in self.systems}
+        return Wanted(families, tuple(self.base_models), systems, tuple(self.settings))
 
     @cached_property
     def evaluation(self) -> EvaluationConfig:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import fitted_project
 import pytest
 from typer.testing import CliRunner
 
 from mediarank import store
-from mediarank.asking.annotate import annotate
+from mediarank.asking.annotate import annotate, suggestions
 from mediarank.asking.items import Asked
 from mediarank.asking.workspace import Workspace
 from mediarank.cli import app
+from mediarank.labels import Labels
 from mediarank.types import ConfigError, DataError
 
 ITEMS = ["images/fire_000.png", "images/sea_002.png"]
@@ -51,3 +53,20 @@ def test_a_method_can_be_asked_for(project: Path) -> None:
         ask("annotate", ITEMS[0], "--method", "tagprop")
     with pytest.raises(DataError, match="neither an item"):
         ask("annotate", "nowhere.png")
+
+
+def test_suggestions_are_probable_words_that_an_item_does_not_have(project: Path) -> None:
+    own = Workspace(project / "data", lambda: fitted_project.COPYING)
+    assert suggestions(own).empty, "every item has its words"
+    words = own.labels["keywords"]
+    lacking = words[words["item"] != ITEMS[0]]
+    store.write_labels(project / "data/manifest/labels", Labels({**own.labels.tables, "keywords": lacking}))
+    again = Workspace(project / "data", lambda: fitted_project.COPYING)
+    table, expected = suggestions(again), annotate(again, [Asked(ITEMS[0], item=ITEMS[0])])
+    assert set(table["item"]) == {ITEMS[0]}
+    assert table["keyword"].tolist() == expected["name"].tolist()
+    assert table["probability"].tolist() == pytest.approx(expected["probability"].tolist(), nan_ok=True)
+    (project / "params.yaml").write_text(f"{(project / 'params.yaml').read_text()}collection: {{source: demo}}\n")
+    assert f"with {len(table)} suggestions" in ask("export", "csv", "out", "--suggestions")
+    written = store.read_csv(project / "out/suggestions.csv", ("item", "keyword", "probability"))
+    assert written["keyword"].tolist() == table["keyword"].tolist()

@@ -14,7 +14,8 @@ from mediarank.asking.items import Asked
 from mediarank.asking.search import hits_page, query_vectors
 from mediarank.asking.workspace import Workspace
 from mediarank.cli import app
-from mediarank.teaching.feedback import Event, open_teacher
+from mediarank.teaching.feedback import Event
+from mediarank.teaching.taught_ranker import open_teacher
 from mediarank.types import DataError
 
 ITEM, OTHER = "images/sea_002.png", "images/fire_000.png"

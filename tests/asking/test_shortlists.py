@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mediarank.asking.shortlists import open_shortlist
 from mediarank.asking.workspace import Workspace
-from mediarank.teaching.feedback import open_teacher
+from mediarank.teaching.taught_ranker import open_teacher
 
 ITEM = "images/sea_002.png"
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import sklearn  # noqa: F401  # sets two environment variables when it is first imported
 from PIL import Image
+from scipy.io import savemat
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -71,7 +72,8 @@ def test_attributes(
 ) -> None:
     benchmark = import_module("attributes")
     monkeypatch.setattr(benchmark, "SPREAD", ("five",))
-    parts = ["kernels", "rivals", "spread", "times", "nystroem"]
+    monkeypatch.setattr(benchmark, "LOSS_SETS", ("five",))
+    parts = ["kernels", "losses", "rivals", "spread", "times", "nystroem"]
     arguments = ["--data", str(scenes), "--cache", str(tmp_path), "--splits", "1", "--sets", "five", "--parts", *parts]
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
     monkeypatch.setattr("attributes_data.PER_CLASS", 6)
@@ -81,6 +83,66 @@ def test_attributes(
     assert found["attributes"] == ["natural", "open"]
     assert found["mean"]["rankmkl"] > 80
     assert {"equal_weights", "concatenation", "gist", "linear", "relative_tree", "local_pair"} <= set(found["mean"])
+    assert {"levels", "local", "best", "rankmkl_l1_loss_l2_weights"} <= set(found["mean"])
+    monkeypatch.setattr(benchmark, "fit", None)
+    monkeypatch.setattr("sys.argv", ["attributes.py", *arguments[: arguments.index("--parts")], "--parts", "kernels"])
+    benchmark.main()
+    again = last_line(capsys)["accuracy"]
+    assert all(found["accuracy"][row] == again[row] for row in again), "from the cache: nothing is fitted again"
+
+
+def test_zappos_keeps_its_two_sets_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ordinary pairs, split in two ways, and fine-grained ones; images are in training and in test pairs."""
+    rng = np.random.default_rng(0)
+    shoes = [f"Shoes/Flats/Brand/{number}.{number % 3}.jpg" for number in range(18)]
+    for number, shoe in enumerate(shoes):
+        picture(tmp_path / "ut-zap50k-images" / shoe, rng, number % 3)
+    data = tmp_path / "ut-zap50k-data"
+    data.mkdir()
+    ordered = [(a, b) for a in range(18) for b in range(18) if a % 3 > b % 3]
+    rows = np.array([(a + 1, b + 1, 1, 1, 1, 1) for a, b in ordered], dtype=float)
+
+    def cell(*values: Any) -> np.ndarray:
+        made = np.empty((1, len(values)), dtype=object)
+        made[0, :] = values
+        return made
+
+    nothing = np.zeros((0, 0))
+    order = rng.permutation(len(rows)) + 1
+    train, test = order[:80].reshape(-1, 1), order[80:].reshape(-1, 1)
+    fours = {
+        "trainIndexAll": cell(cell(train, test), *[cell(nothing, nothing)] * 3),
+        "testIndexAll": cell(cell(test, train), *[cell(nothing, nothing)] * 3),
+    }
+    savemat(data / "image-path.mat", {"imagepath": np.array(shoes, dtype=object).reshape(-1, 1)})
+    savemat(data / "zappos-labels.mat", {"mturkOrder": cell(rows, *[nothing] * 3)})
+    savemat(data / "zappos-labels-fg.mat", {"mturkHard": cell(rows[::-1][:20], *[nothing] * 3)})
+    savemat(data / "train-test-splits.mat", fours)
+    splits = list(import_module("attributes_zappos").splits(tmp_path))
+    assert [(name, len(known), len(asked)) for name, _, known, asked in splits] == [
+        ("zap50k-1", 80, 28), ("zap50k-1", 28, 80), ("zap50k-2", 108, 20),
+    ]  # fmt: skip
+    assert {frozenset(pair) for pair in splits[0][2]}.isdisjoint(frozenset(pair) for pair in splits[0][3])
+    arguments = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--sets", "five", "--parts", "kernels"]
+    monkeypatch.setattr("sys.argv", ["attributes.py", *arguments, "--methods", "rankmkl", "local", "posterior"])
+    import_module("attributes").main()
+    found = last_line(capsys)
+    for part in ("zap50k-1", "zap50k-2"):
+        assert set(found[part]["five"]) == {"rankmkl", "local"}
+        assert found[part]["five"]["rankmkl"] > 80
+
+
+def test_published_rows_belong_to_their_collection() -> None:
+    published = import_module("attributes_published")
+    for source, rows in published.PUBLISHED.items():
+        assert {len(row) for row in rows.values()} == {len(published.ATTRIBUTES[source])}
+    faces = ["big lips", "White", "masculine-looking"]
+    assert published.in_table_order("pubfig", faces) == ["masculine-looking", "White", "big lips"]
+    shoes = list(published.ATTRIBUTES["zap50k-1"])
+    assert published.published("zap50k-2", shoes).loc["published rankmkl", "open"] == 64.91
+    assert published.published("osr", shoes).empty
 
 
 def test_attributes_choice(
@@ -102,10 +164,18 @@ def test_annotation(
 ) -> None:
     benchmark = import_module("annotation")
     arguments = ["--data", str(keywords), "--cache", str(tmp_path), "--sets", "jec", "--speed-pairs", "20000"]
-    arguments += ["--rounds", "10", "--pairs", "20"]
+    arguments += ["--rounds", "10", "--pairs", "20", "--depths", "10", "--repeats", "1"]
     monkeypatch.setattr("sys.argv", ["annotation.py", *arguments])
     benchmark.main()
     found = last_line(capsys)
-    for method in benchmark.METHODS:
+    methods = (*benchmark.MEASURED, "average")
+    for method in methods:
         assert found[method]["r"] > 50, method
-    assert found["best"]["name"] in benchmark.METHODS
+    assert found["best"]["name"] in methods
+    assert set(found["repeated"]) == {"rnn", "nw_rnn", "drawn_rnn"}
+    monkeypatch.setattr("annotation_results.fit_methods", None)
+    monkeypatch.setattr("sys.argv", ["annotation.py", *arguments, "--held-out"])
+    benchmark.main()
+    again = last_line(capsys)
+    assert again["held_out_f1"] == found["held_out_f1"], "from the cache: nothing is fitted again"
+    assert "rnn" not in again, "no test figure is shown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from click.testing import Result
@@ -16,6 +17,7 @@ from mediarank import config, store
 from mediarank.cli import app
 from mediarank.cli.init import with_collection
 from mediarank.collections import folder
+from mediarank.collections.exporting import exported
 from mediarank.stages import collect, frames, manifest
 
 PARAMS = Path(__file__).parents[2] / "params.yaml"
@@ -48,7 +50,7 @@ def project(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 @pytest.fixture
 def collected(project: Path) -> Path:
     params = config.load()
-    collect.run(params.collection, project / "data")
+    collect.run(params.collection, project / "data", project / "cache")
     manifest.run(params.manifest, project / "data", project / "labels/journal")
     return project
 
@@ -113,6 +115,26 @@ def test_an_export_is_read_back(collected: Path, photos: Path, form: str) -> Non
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("form", ["csv", "coco", "label-studio", "xmp"])
+def test_suggestions_are_exported_with_probabilities_and_are_not_read_back_as_labels(
+    collected: Path, photos: Path, form: str
+) -> None:
+    labels = store.read_labels(collected / "data/manifest/labels")
+    listed = store.read_manifest(collected / "data/manifest/manifest.parquet")
+    rows = [("2019/07/02.jpg", "Sea", 0.8312), ("2019/07/02.jpg", "dune & <b>", 0.5), ("2019/07/03.jpg", "boat", None)]
+    table = pd.DataFrame(rows, columns=["item", "keyword", "probability"])
+    files = dict(exported(labels, listed, form, table))
+    whole = b"".join(files.values()).decode()
+    assert "0.83" in whole
+    assert "dune" in whole
+    assert "dune" not in b"".join(dict(exported(labels, listed, form)).values()).decode()
+    (photos / "tags.csv").unlink()
+    write(photos, files)
+    assert set(folder.read(photos).labels["keywords"].itertuples(index=False, name=None)) == {
+        ("2019/07/00.jpg", "Sea"), ("2019/07/00.jpg", "boat"), ("2019/07/01.jpg", "Sea"),
+    }  # fmt: skip
+
+
 def test_an_export_never_goes_into_the_collection_or_over_a_file(collected: Path, photos: Path) -> None:
     assert "never written to" in str(run("export", "xmp", str(photos / "2019")).exception)
     assert "known formats" in str(run("export", "excel", "out").exception)
@@ -127,6 +149,7 @@ def test_init_looks_asks_and_sets_the_collection(tmp_path: Path, photos: Path, p
     for fact in ("11 images", "notes.txt", "tags.csv: separated by semicolons", "classes: none from folders",
                  "2 of 12 files have keywords", "can't be used", "Near-duplicates: 1 groups", "Cost:"):  # fmt: skip
         assert fact in shown.output, fact
+    assert "by the demo collection's times" in shown.output
     assert config.load().collection.source == "demo"
     assert run("init", str(photos), "--yes").exit_code == 0
     assert config.load().collection.path == photos.as_posix()
@@ -152,6 +175,14 @@ def test_init_explains_what_can_not_be_a_collection(
     place = given if given.startswith("~") else str(project.parent / "elsewhere" / given)
     assert message in str(run("init", place).exception)
     assert "holds this project itself" in str(run("init", str(project.parent)).exception)
+
+
+def test_init_estimates_fitting_by_the_last_run(collected: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "2")
+    store.write_json(collected / ".mediarank/times.json", {"systems-retrieval": 4800.0, "report": 1.0}, sealed=False)
+    shown = run("init", str(photos)).output
+    assert "by this project's last run's times" in shown
+    assert "fitting 40 minutes" in shown
 
 
 def test_init_checks_a_tilde_in_params(project: Path) -> None:

@@ -8,23 +8,20 @@ from html.parser import HTMLParser
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 import pytest
 
-from mediarank.evaluation.figures import SERIES, THEME, Bar, Line, bar_figure, heat_figure, line_figure
+from mediarank.evaluation.figures import SERIES, THEME, Bar, Line, bar_figure, line_figure
 from mediarank.evaluation.html import printable
 from mediarank.evaluation.page_style import STYLE
 from mediarank.types import DataError
 
 LINES = [Line("one", [0, 0.5, 1], [0.9, 0.5, 0.1]), Line("two", [0, 0.5, 1], [0.5, 0.4, 0.3], [0.4] * 3, [0.6] * 3)]
 BARS = [Bar("one", 0.5, 0.4, 0.6), Bar("two", 0.2, 0.1, 0.3)]
-TABLE = pd.DataFrame([[0.1, 0.9], [0.4, np.nan]], index=["coast", "forest"], columns=["one", "two"])
 
 FIGURES: dict[str, Callable[[], str]] = {
     "lines": lambda: line_figure(LINES, "recall", "precision", highlight="one"),
     "depths": lambda: line_figure([Line("one", [1, 10, 100], [1, 2, 3])], "k", "value", log_x=True, full=True),
     "bars": lambda: bar_figure(BARS, "mAP"),
-    "heat": lambda: heat_figure(TABLE),
 }
 
 
@@ -70,14 +67,6 @@ def test_figures_say_what_they_show() -> None:
     assert {"one", "two", "recall", "precision"} <= set(texts(FIGURES["lines"]()))
     assert {"1", "10", "100"} <= set(texts(FIGURES["depths"]()))
     assert {"one", "two", "0.500", "0.200", "mAP"} <= set(texts(FIGURES["bars"]()))
-    assert {"coast", "forest", "one", "two", "0.10", "0.90", "0.40", "–"} <= set(texts(FIGURES["heat"]()))
-
-
-def test_the_highest_of_a_row_is_bold() -> None:
-    bold = [part for part in FIGURES["heat"]().split("<text") if "font-weight: 700" in part]
-    assert len(bold) == 2
-    assert ">0.90<" in bold[0]
-    assert ">0.40<" in bold[1]
 
 
 def test_any_label_can_be_drawn(hostile: list[str]) -> None:
@@ -85,10 +74,7 @@ def test_any_label_can_be_drawn(hostile: list[str]) -> None:
         warnings.simplefilter("error")
         lines = line_figure([Line(name, [0, 1], [0, 1]) for name in hostile], hostile[0], hostile[6])
         bars = bar_figure([Bar(name, 0.5, 0.4, 0.6) for name in hostile], hostile[1])
-        names = [name for name in hostile if "\udcff" not in name]  # pandas holds whole characters only
-        table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
-        heat = heat_figure(table)
-    for svg in (lines, bars, heat):
+    for svg in (lines, bars):
         svg.encode("utf-8")
         assert "<script" not in svg
         assert "<img" not in svg
@@ -102,8 +88,6 @@ def test_undefined_values_leave_a_gap_and_no_error() -> None:
     assert "0.300" in texts(bar_figure([Bar("none", np.nan, np.nan, np.nan), Bar("some", 0.3, 0.2, 0.4)], "mAP"))
     assert bar_figure([Bar("none", np.nan, np.nan, np.nan)], "mAP").startswith("<?xml")
     assert line_figure([Line("none", [0, 1], [np.nan, np.nan])], "x", "y").startswith("<?xml")
-    assert texts(heat_figure(pd.DataFrame([[np.nan]]))).count("–") == 1
-    assert texts(heat_figure(pd.DataFrame([[0.0]]))).count("0.00") == 1
 
 
 def test_more_methods_than_colours_differ_by_dashes() -> None:
@@ -119,6 +103,6 @@ def test_every_themed_colour_is_known_to_the_page() -> None:
 
 
 def test_empty_figures_are_refused() -> None:
-    for draw in (lambda: line_figure([], "x", "y"), lambda: bar_figure([], "x"), lambda: heat_figure(pd.DataFrame())):
+    for draw in (lambda: line_figure([], "x", "y"), lambda: bar_figure([], "x")):
         with pytest.raises(DataError, match="at least one"):
             draw()

@@ -14,7 +14,6 @@ from mediarank.evaluation.protocols import (
     flat_metrics,
     flat_name,
     mean_by_group,
-    metric_by_depth,
     metric_columns,
     per_query,
     precision_recall,
@@ -109,12 +108,6 @@ def test_precision_recall_equals_its_definition(
     np.testing.assert_allclose(curve["precision"], expected)
     assert curve["precision"].is_monotonic_decreasing
     np.testing.assert_allclose(curve["recall"], np.linspace(0, 1, points))
-
-
-def test_depth_curves_stop_at_the_end_of_the_list(ranked: dict[str, Ranks]) -> None:
-    curve = metric_by_depth(ranked, "r", depths=(1, 3, 11, 12)).query("method == 'perfect'")
-    assert curve["k"].tolist() == [1, 3, 11]
-    np.testing.assert_allclose(curve["value"], [1 / 3, 1, 1])
 
 
 def test_compare_measures_the_difference_over_the_same_queries(table: pd.DataFrame) -> None:

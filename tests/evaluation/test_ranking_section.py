@@ -9,21 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediarank.evaluation.blocks import Cell, Figure, Gallery, Table
+from mediarank.evaluation.blocks import Cell, Figure
+from mediarank.evaluation.folded import HeatTable
 from mediarank.evaluation.measured import Measured
-from mediarank.evaluation.protocols import (
-    compare,
-    metric_by_depth,
-    per_query,
-    precision_recall,
-    rank_methods,
-    summarise,
-)
+from mediarank.evaluation.protocols import per_query, precision_recall, rank_methods, summarise
 from mediarank.evaluation.ranking_section import (
     MOST_GROUPS,
     best_method,
-    depth_figure,
-    groups_figure,
+    groups_table,
     means_figure,
     methods_table,
     metric_title,
@@ -32,10 +25,12 @@ from mediarank.evaluation.ranking_section import (
     telling_queries,
 )
 from mediarank.evaluation.report import Report, Section, render
+from mediarank.evaluation.wording import Words
 from mediarank.types import DataError, FeatureMatrix, Judgments
 
 Read = Callable[[str], Any]
 Scores = dict[str, FeatureMatrix]
+WORDS = {"perfect": Words("always right", "the Perfect method"), "lots": Words("by lot")}
 
 
 @pytest.fixture(scope="module")
@@ -63,36 +58,35 @@ def section(
     picture: bytes,
 ) -> Section:
     curves = precision_recall(rank_methods(scores, judgments), 11)
-    differences = compare(table, "perfect", seed=1)
     measured = Measured({}, summary, table, curves)
     return ranking_section(
         "Retrieval", "What looks like this one?", measured, scores, judgments, lambda _: picture,
-        groups=groups, differences=differences, intro=["An item is relevant to a query of its class."],
+        words=WORDS, served="perfect", groups=groups, intro=["An item is relevant to a query of its class."],
     )  # fmt: skip
 
 
 def test_the_section_has_what_a_reader_asks_for(section: Section, read_page: Read) -> None:
     page = read_page(render(Report("r", [], [section])))
     text = set(page.text)
-    assert {"What looks like this one?", "perfect", "best method", "mAP", "1.000", "nDCG@50", "class a"} <= text
+    assert {"What looks like this one?", "always right", "answered by", "mAP", "1.000", "nDCG@50", "class a"} <= text
     assert page.count("svg") == 2
     kinds = [type(block).__name__ for block in section.blocks]
-    assert kinds == ["Text", "Table", "Figure", "Figure", "Gallery"]
+    assert kinds == ["Text", "Gallery", "Table", "Figure", "Figure", "HeatTable"]
+    assert "--method perfect: the Perfect method" in page.attributes("abbr", "title")
     facts = {fact.label: fact.value for fact in section.facts}
-    assert facts == {"best method": "perfect", "mAP": "1.000", "queries": "9", "candidates": "12"}
+    assert facts == {"answered by": "always right", "mAP": "1.000", "queries": "9", "candidates": "12"}
 
 
-def test_the_best_of_each_metric_is_bold_and_intervals_are_shown(summary: pd.DataFrame, table: pd.DataFrame) -> None:
-    found = methods_table(summary, "ap", compare(table, "perfect", seed=1))
+def test_the_best_of_each_metric_is_bold_and_intervals_are_shown(summary: pd.DataFrame) -> None:
+    found = methods_table(summary, "ap", words=WORDS, served="lots")
     assert [column.title for column in found.columns][:3] == ["method", "mAP", "mAP@100"]
     perfect, lots, backwards = found.rows
-    assert all(cell.strong for cell in perfect[1:-1] if isinstance(cell, Cell))
-    assert perfect[-1] == "–"
+    assert all(cell.strong for cell in perfect[1:] if isinstance(cell, Cell))
+    assert (lots[0].text, lots[0].note, lots[0].hint) == ("by lot", "answers", "--method lots")
+    assert (backwards[0].text, backwards[0].note) == ("backwards", "")  # a method without words keeps its name
     assert not lots[1].strong
     low, high = summary.set_index(["method", "metric"]).loc[("lots", "ap"), ["low", "high"]]
     assert lots[1].note == f"{low:.3f}–{high:.3f}"
-    assert backwards[-1].text.startswith("−0.8")
-    assert backwards[-1].note == "p = 0.004"
     assert lots[1].whisker is not None
     assert lots[2].whisker is None
 
@@ -147,38 +141,39 @@ def test_best_method_skips_what_has_no_value() -> None:
         best_method(summary.iloc[:1])
 
 
-def test_figures_describe_themselves(
-    summary: pd.DataFrame, table: pd.DataFrame, scores: Scores, judgments: Judgments, groups: dict[str, str]
+def test_figures_and_tables_name_methods_in_words(
+    summary: pd.DataFrame, table: pd.DataFrame, groups: dict[str, str], read_page: Read
 ) -> None:
-    bars = means_figure(summary)
-    assert "perfect 1.000" in bars.alt
-    depths = depth_figure(metric_by_depth(rank_methods(scores, judgments)), highlight="perfect")
-    assert "nDCG of the first k ranks" in depths.alt
-    heat = groups_figure(table, groups)
-    assert "class" in heat.alt
-    for figure in (bars, depths, heat):
-        assert isinstance(figure, Figure)
+    bars = means_figure(summary, "ap", WORDS)
+    assert "always right 1.000" in bars.alt
+    assert isinstance(bars, Figure)
+    heat = groups_table(table, groups, "ap", WORDS)
+    assert list(heat.values.index) == ["always right", "by lot", "backwards"]
+    assert list(heat.values.columns) == ["class a", "class b", "class c"]
+    page = read_page(render(Report("r", [], [Section("s", [heat])])))
+    assert "--method perfect: the Perfect method" in page.attributes("abbr", "title")
 
 
 def test_of_many_groups_the_extremes_are_shown() -> None:
     queries = [f"q{k:02d}" for k in range(50)]
     table = pd.DataFrame({"method": "m", "query": queries, "ap": np.arange(50) / 50})
-    figure = groups_figure(table, {q: f"<{q}>" for q in queries})
-    shown = [k for k in range(50) if f"&lt;q{k:02d}&gt;" in figure.svg]
+    shown = groups_table(table, {q: f"<{q}>" for q in queries}, "ap", {})
+    assert isinstance(shown, HeatTable)
     half = MOST_GROUPS // 2
-    assert shown == [*range(half), *range(50 - half, 50)]
-    assert "of 50 classes" in figure.note
+    kept = [*range(half), *range(50 - half, 50)]
+    assert sorted(shown.values.index) == [f"<q{k:02d}>" for k in kept]
+    assert shown.by_row
+    assert "of 50 classes" in shown.note
 
 
-def test_without_groups_bars_take_the_place_of_the_heat_table(
+def test_without_groups_there_is_no_table_by_class(
     scores: Scores, judgments: Judgments, table: pd.DataFrame, summary: pd.DataFrame
 ) -> None:
     curves = precision_recall(rank_methods(scores, judgments), 11)
-    plain = ranking_section("t", "q", Measured({}, summary, table, curves), scores, judgments, lambda _: None)
-    figures = [block.heading for block in plain.blocks if isinstance(block, Figure)]
-    assert figures == ["Precision and recall", "mAP by method"]
-    assert isinstance(plain.blocks[0], Table)
-    assert isinstance(plain.blocks[-1], Gallery)
+    measured = Measured({}, summary, table, curves)
+    made = ranking_section("t", "q", measured, scores, judgments, lambda _: None, words=WORDS, served="lots")
+    assert [type(block).__name__ for block in made.blocks] == ["Gallery", "Table", "Figure", "Figure"]
+    assert made.facts[0].value == "by lot"  # the method that answers, not the one that is best on test items
 
 
 def test_metric_titles() -> None:

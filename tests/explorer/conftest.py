@@ -19,6 +19,8 @@ from mediarank.explorer.doors import Doors
 NAME = "fire_<img src=x onerror=alert(1)>.png"
 HOSTILE = f"images/{NAME}"
 """An item whose file name would run as script if it were not escaped."""
+GONE = f"images/gone_{NAME}"
+"""Another, in quarantine, of which nothing is left."""
 
 
 @pytest.fixture(scope="session")
@@ -29,9 +31,11 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("MEDIARANK_JOBS", "1")  # starting processes would take longer than the work
         root = fitted_project.make(tmp_path_factory.mktemp("explored"), named={9: NAME})
         fitted_project.add_systems(root)
-    rows = [("file", HOSTILE, HOSTILE, "truncated <b>")]
+    rows = [("file", GONE, GONE, "truncated <b>")]
     table = pd.DataFrame(rows, columns=["what", "item_id", "source", "reason"])
-    store.write_csv(root / "data/frames/quarantine.csv", table)
+    store.write_text(root / "data/report/report.html", "<!doctype html><title>The report</title>")
+    for stage in ("manifest", "frames"):
+        store.write_csv(root / f"data/{stage}/quarantine.csv", table)
     return root
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
+import cv2
 import fitted_project
+import numpy as np
+import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
+from making_media import encoded
 
 from mediarank import store
 from mediarank.explorer.app import PAGES, create_app
 from mediarank.explorer.doors import Doors
+from mediarank.systems.model import Needs
 from mediarank.types import Manifest
 
 ITEM = "images/fire_000.png"
@@ -156,13 +163,41 @@ def test_quarantined_items_are_shown_only_if_asked_for(project: Path) -> None:
         status=table["status"].where(~bad, "quarantined"), reason=table["reason"].where(~bad, "cut off")
     )
     store.write_manifest(path, Manifest(table))
+    (project / "data/raw/media" / ITEM).write_bytes(b"no picture at all")
+    cut, listed = "images/fire_003.png", project / "data/frames/quarantine.csv"
+    noise = np.random.default_rng(0).integers(0, 255, (60, 80, 3), dtype=np.uint8)
+    (project / "data/raw/media" / cut).write_bytes(encoded(noise, "JPEG")[:2500])
+    rows = store.read_quarantine(listed)
+    store.write_csv(listed, pd.concat([rows, rows.assign(item_id=cut, source=cut, reason="it ends too early")]))
     app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
     with TestClient(app, base_url="http://127.0.0.1:8765") as client:
-        assert "71 of 71 items" in client.get("/").text
+        assert "70 of 70 items" in client.get("/").text
         page = client.get("/?quarantine=quarantined").text
-        assert re.findall(r'data-item="([^"]+)"', page) == [ITEM]
-        assert client.get("/thumbnail", params={"item": ITEM}).headers["content-type"] == "image/svg+xml"
+        assert re.findall(r'data-item="([^"]+)"', page) == [ITEM, cut]
+        nothing, top = (client.get("/thumbnail", params={"item": item}) for item in (ITEM, cut))
+        assert nothing.headers["content-type"] == "image/svg+xml"
+        assert top.headers["content-type"] == "image/jpeg", "what is left of it is shown"
+        left = cv2.imdecode(np.frombuffer(top.content, np.uint8), cv2.IMREAD_COLOR)
+        assert left[:10].std() > 20 > left[-10:].std(), "the upper part is there, the rest is grey"
         assert "cut off" in client.get("/item", params={"item": ITEM}).text
+        page = client.get("/quarantine").text
+        assert "it ends too early" in page
+        assert "an intact copy of the file" in page
+        assert f"/thumbnail?item={quote(cut, safe='')}" in page
+
+
+def test_the_report_is_served_with_its_own_policy(project: Path) -> None:
+    app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        (project / "data/report/report.html").unlink(missing_ok=True)
+        assert "make run" in client.get("/report").text
+        (project / "data/report/report.html").write_text("<html><style>p { color: red }</style></html>")
+        answer = client.get("/report")
+        assert "color: red" in answer.text
+        policy = answer.headers["content-security-policy"]
+        assert "style-src 'unsafe-inline'" in policy
+        assert "script" not in policy, "default-src 'none' allows none"
+        assert 'href="/report"' in client.get("/").text
 
 
 def test_lineage_says_in_words_that_nothing_was_recorded(project: Path) -> None:
@@ -188,3 +223,15 @@ def test_before_the_first_run_the_page_says_what_to_do(tmp_path: Path) -> None:
         page = client.get("/")
         assert page.status_code in (400, 404)
         assert "manifest" in page.text
+
+
+@pytest.mark.parametrize("method", ["posteriors", "blend"])
+def test_search_says_why_where_classes_were_learned(project: Path, method: str) -> None:
+    config = replace(fitted_project.CONFIG, methods=("uni_con", method), serve=method, class_scores=("lab",))
+    fitted_project.fit(project / "data", "retrieval", config, Needs(config.features))
+    app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        for ticks in ({}, {"yes": "images/fire_003.png"}):
+            page = client.get("/search", params={"item": ITEM, **ticks})
+            assert page.status_code == 200
+            assert re.search(r'title="images/[^"]+: [^"]*kind [+-]\d', page.text)

@@ -71,6 +71,8 @@ def test_a_run_in_prefect_is_started_once_and_followed_to_its_end(prefect: str, 
     StandIn.state = "FAILED"
     assert (run.state(tmp_path).alive, run.state(tmp_path).code) == (False, 1)
     assert sum(path.endswith("create_flow_run") for path, _, _ in StandIn.asked) == 1
+    started = [body for path, body, _ in StandIn.asked if path.endswith("create_flow_run")]
+    assert started == [{"parameters": {"promote": False}}], "the deployment's own default would promote"
     assert all(with_password for _, _, with_password in StandIn.asked)
 
 

@@ -41,7 +41,7 @@ def prefect_server() -> Iterator[str]:
 
     # Heartbeats would hold up the end of every flow run by up to a second.
     without_heartbeats = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-    with prefect_test_harness(server_startup_timeout=90), without_heartbeats:
+    with prefect_test_harness(server_startup_timeout=240), without_heartbeats:
         yield str(PREFECT_API_URL.value())
 
 

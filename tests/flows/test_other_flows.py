@@ -37,7 +37,7 @@ def told_since(start: Any, count: int) -> list[Any]:
     chosen = EventFilter(
         event=EventNameFilter(prefix=["mediarank."]), occurred=EventOccurredFilter(since=start, until=now("UTC"))
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     with get_client(sync_client=True) as client:
         while True:
             chosen.occurred.until = now("UTC")

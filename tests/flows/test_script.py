@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from toy_project import STAGES, change, gone, ran, with_flows
+from waiting import wait_for
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_nothing_is_left_when_it_is_ended(
     assert {stage, grandchild} < {child.pid for child in family}
     assert os.getpgid(stage) != os.getpgid(process.pid)
     process.send_signal(number)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=240)
     assert process.returncode == {"SIGTERM": 143, "SIGINT": 130, "SIGKILL": -9}[number.name], said
     if number is signal.SIGINT:
         assert "Stopped." in said
@@ -96,13 +96,6 @@ def test_nothing_is_left_when_it_is_ended(
     if number is signal.SIGKILL:  # the workspace is whole: the next run goes on from there
         (project / "hold").unlink()
         again = start(project)
-        table, said = again.communicate(timeout=120)
+        table, said = again.communicate(timeout=240)
         assert again.returncode == 0, said
         assert table.split()[-2:] == ["report", "Completed"]
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 200) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

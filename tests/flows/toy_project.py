@@ -65,7 +65,7 @@ if (here / "pause").exists() and name == (here / "pause").read_text():
 if (here / "meet").exists() and name in ("left", "right"):
     (here / f"{name}.here").touch()
     other = here / ("right.here" if name == "left" else "left.here")
-    for _ in range(1200):
+    for _ in range(4000):
         if other.exists():
             break
         time.sleep(0.05)

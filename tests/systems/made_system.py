@@ -19,6 +19,7 @@ import pytest
 
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
+from mediarank.evaluation.answers import Answer, Measure, Quality
 from mediarank.evaluation.blocks import Text
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.report import Section
@@ -106,15 +107,28 @@ def section(
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
     words = f"{facts['served']} is served; methods {', '.join(scores)}; opened {', '.join(figures['opened'])}"
     return Section("Made", [Text([words])])
 
 
+def answer(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    quality = [Quality(name, 1.0, 3) for name in next(iter(scores.values())).names]
+    mean = measured.metrics[facts["served"]]["accuracy"]
+    return Answer("Boat or tree?", "ask", facts["served"], "the nearest", "", Measure("accuracy", mean, 0, 1), quality)
+
+
 def register(monkeypatch: pytest.MonkeyPatch, name: str = "made") -> None:
     """Let the registry know the made-up system, for the length of a test."""
     parts = {"config": {"Config": Config}, "fit": {"fit": fit}, "model": {"Model": Model}}
-    parts["report"] = {"measure": measure, "section": section}
+    parts["report"] = {"measure": measure, "section": section, "answer": answer}
     monkeypatch.setattr(registry, "SYSTEMS", (name,))
     for part, content in parts.items():
         monkeypatch.setitem(sys.modules, f"mediarank.systems.{name}.{part}", SimpleNamespace(**content))  # type: ignore[arg-type]

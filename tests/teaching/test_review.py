@@ -61,6 +61,10 @@ def test_planted_wrong_and_missing_names_come_first() -> None:
         (extra, "class0", "no"),
     }
     assert suspected_names(space, {}, space.ids, seed=0) == []
+    only = suspected_names(space, shown, space.ids, seed=0, count=5, only="class1")
+    assert {entry.name for entry in only} == {"class1"}
+    assert only[0] == next(e for e in suspected_names(space, shown, space.ids, 0, 1000) if e.name == "class1")
+    assert suspected_names(space, shown, space.ids, seed=0, only="class9") == []
 
 
 def test_neighbours_are_others() -> None:

@@ -43,3 +43,20 @@ def annotate(
         words = {one: max(1, best_cut(p[k]).count) for k, one in enumerate(given)}
         table = table[[rank <= words[q] for q, rank in zip(table["query"], table["rank"], strict=True)]]
     return table[["query", "rank", "name", "score", "probability"]].reset_index(drop=True)
+
+
+def suggestions(workspace: Workspace) -> pd.DataFrame:
+    """item, keyword, probability: probable words that items don't have yet, best first per item.
+
+    `probability` is NaN where the served method is not calibrated.
+    """
+    model = workspace.model("annotation")
+    able = set(model.able({kind: workspace.matrices[kind] for kind in model.needs.features}))
+    items = [item for item in workspace.manifest.usable["item_id"].tolist() if item in able]
+    if not items:
+        return pd.DataFrame({"item": [], "keyword": [], "probability": []})
+    table = annotate(workspace, [Asked(item, item=item) for item in items])
+    has = set(workspace.labels["keywords"][["item", "keyword"]].itertuples(index=False, name=None))
+    fresh = [pair not in has for pair in zip(table["query"], table["name"], strict=True)]
+    table = table.loc[fresh, ["query", "name", "probability"]].reset_index(drop=True)
+    return table.set_axis(["item", "keyword", "probability"], axis=1)

@@ -1,12 +1,11 @@
 """A first look at a folder: what is in it, which labels were found, what can be learned, and what a run will cost.
 
 Every file's header is read (of a large folder, a sample), and the first pictures are decoded, which gives the time per
-picture and the near-duplicates among neighbours. Only working copies in a temporary folder are written.
+picture and the near-duplicates among neighbours. Nothing is written.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from mediarank import fanout
+from mediarank.asking.run_cost import OF_THE_DEMO, Costs, EarlierRun, cost_lines, in_bytes
 from mediarank.collections.listing import Listing
 from mediarank.collections.sources import AUTO, open_collection, recognise
 from mediarank.collections.tree import media_below, obstacles
@@ -32,20 +32,6 @@ MOST_HEADERS: Final = 5000
 MOST_PICTURES: Final = 300
 FEW: Final = 20
 """With fewer labelled items than this, there are too few to learn from and to test."""
-FITTING_SECONDS: Final = 150.0
-"""Seconds that fitting, evaluation and the report take for the demo collection on two cores, rounded."""
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What describing one picture costs.
-
-    seconds : per picture and core, of all feature types together
-    numbers : per picture, of 4 bytes each
-    """
-
-    seconds: float = 0.0
-    numbers: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,12 +68,14 @@ def look(
     costs: Costs,
     min_items: int,
     bits: int,
+    earlier: EarlierRun = OF_THE_DEMO,
 ) -> FirstLook:
     """Look at a folder that `folder_of` accepted.
 
     costs : of describing one picture
     min_items : the fewest items that the check of the collection accepts
     bits : greatest difference of near-duplicates
+    earlier : how long the stages took in an earlier run
     """
     source = recognise(folder)
     listing = open_collection(folder, source)
@@ -113,36 +101,17 @@ def look(
         *_learnable(listing.labels.restricted_to(listing.files), len(listing.files), seen),
         *_problems(reasons, blocked),
         *_duplicates(copies, bits),
-        *_cost(listing, len(seen) * share, seconds, size, costs),
+        *cost_lines(listing, len(seen) * share, seconds, size, costs, earlier),
     ]
     return FirstLook(folder, AUTO if source == "folder" else source, tuple(lines), tuple(blocked))
-
-
-def measure(families: Sequence[Any], picture: Any) -> Costs:
-    """The cost of all feature types that see pictures, measured on `picture`."""
-    from mediarank.features.base import LocalExtractor
-
-    seconds, numbers = 0.0, 0
-    for family in families:
-        if family.modality == "image":
-            work = family.describe if isinstance(family, LocalExtractor) else family.extract
-            work(picture)  # the first call compiles
-            start = time.perf_counter()
-            work(picture)
-            seconds += time.perf_counter() - start
-            numbers += len(family.names())
-    return Costs(seconds, numbers)
 
 
 def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
     """The first picture of a folder that can be decoded, at working size; None if no picture can."""
     for item, path in media_below(folder).files.items():
-        with tempfile.TemporaryDirectory() as target:
-            made = guarded_map(
-                _Copy(Path(target), config, limits), [(item, path)], "one picture", limits.timeout_seconds
-            )[0]
-            if not isinstance(made, Failed) and made.frames:
-                return read_picture(Path(target) / made.frames[0].path)
+        made = guarded_map(_Copy(config, limits), [(item, path)], "one picture", limits.timeout_seconds)[0]
+        if not isinstance(made, Failed) and made.frames:
+            return read_picture(made.files[made.frames[0].path])
     return None
 
 
@@ -150,14 +119,11 @@ def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
 class _Copy:
     """Makes the working copy of one (item, path); importable, so that child processes can run it."""
 
-    target: Path
     config: FramesConfig
     limits: Limits
 
     def __call__(self, job: tuple[str, Path]) -> WorkingCopies:
-        return make_working_copies(
-            job[0], job[1], probe(job[1], self.limits).kind, self.target, self.config, self.limits
-        )
+        return make_working_copies(job[0], job[1], probe(job[1], self.limits).kind, self.config, self.limits)
 
 
 def _decoded(
@@ -166,13 +132,12 @@ def _decoded(
     """Working copies of the pictures, seconds of one core per picture, and bytes per working copy."""
     if not pictures:
         return [], 0.0, 0.0
-    with tempfile.TemporaryDirectory() as target:
-        start = time.perf_counter()
-        jobs = [(item, files[item]) for item in pictures]
-        made = guarded_map(_Copy(Path(target), config, limits), jobs, "pictures", limits.timeout_seconds)
-        seconds = (time.perf_counter() - start) * min(fanout.jobs(), len(jobs)) / len(jobs)
-        size = sum(path.stat().st_size for path in Path(target).rglob("*") if path.is_file()) / len(jobs)
-    return [copies for copies in made if not isinstance(copies, Failed)], seconds, size
+    start = time.perf_counter()
+    jobs = [(item, files[item]) for item in pictures]
+    outcomes = guarded_map(_Copy(config, limits), jobs, "pictures", limits.timeout_seconds)
+    seconds = (time.perf_counter() - start) * min(fanout.jobs(), len(jobs)) / len(jobs)
+    made = [copies for copies in outcomes if not isinstance(copies, Failed)]
+    return made, seconds, sum(len(content) for copies in made for content in copies.contents.values()) / len(jobs)
 
 
 def _sample(items: list[str], most: int) -> list[str]:
@@ -189,7 +154,7 @@ def _contents(folder: Path, source: str, listing: Listing, seen: Mapping[str, Pr
     about = "about " if share > 1 else ""
     named = ", ".join(f"{ending} {count}" for ending, count in endings.most_common(8))
     return [
-        f"{folder}: {about}{counted}, {_bytes(size)} ({named})",
+        f"{folder}: {about}{counted}, {in_bytes(size)} ({named})",
         f"  read as `{source}`",
     ]
 
@@ -251,25 +216,3 @@ def _duplicates(copies: Sequence[WorkingCopies], bits: int) -> list[str]:
         return [f"Near-duplicates: none among the first {len(rows)} pictures"]
     such = " and ".join(alike[0][:2])
     return [f"Near-duplicates: {len(alike)} groups among the first {len(rows)} pictures, such as {such}"]
-
-
-def _cost(listing: Listing, usable: float, seconds: float, size: float, costs: Costs) -> list[str]:
-    originals = sum(path.stat().st_size for path in listing.files.values())
-    cores = max(1, fanout.jobs())
-    whole = usable * (seconds + costs.seconds) / cores + FITTING_SECONDS
-    disk = originals + usable * (2 * size + 4 * costs.numbers)
-    return [
-        f"Cost: about {_minutes(whole)} on {cores} cores for the first run, less afterwards; "
-        f"about {_bytes(disk)} of disk, of which {_bytes(originals)} are DVC's copy of your files"
-    ]
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"
-
-
-def _bytes(count: float) -> str:
-    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
-        if count >= scale:
-            return f"{count / scale:.1f} {unit}"
-    return f"{count / 1e3:.0f} kB"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mediarank.asking.describe import describe
 from mediarank.asking.items import Asked
 from mediarank.asking.workspace import Workspace
 from mediarank.types import DataError, Doubles, Floats
@@ -33,6 +32,8 @@ def scores_of(
         scores[inside] = model.rank(collection, items, names, method)[[row[asked[k].id] for k in inside]]
     files = {f"file{k:05d}": one.path for k, one in enumerate(asked) if one.path is not None}
     if files:
+        from mediarank.asking.describe import describe  # slow to import, and only files need it
+
         described = describe(workspace, files, types)
         able = set(model.able(described))
         _require(system, able, list(files), types, {f: str(path) for f, path in files.items()})

@@ -7,7 +7,6 @@ from typing import Final
 
 import pandas as pd
 
-from mediarank.asking.describe import describe
 from mediarank.asking.explaining import in_words
 from mediarank.asking.items import Asked
 from mediarank.asking.workspace import Workspace
@@ -25,6 +24,8 @@ def query_vectors(workspace: Workspace, asked: Asked, types: Sequence[str]) -> t
     """One vector per feature type: the item's own, or the file's, described as the pipeline would."""
     if asked.path is None:
         return tuple(workspace.vectors_of(asked.id, types))
+    from mediarank.asking.describe import describe  # slow to import, and only files need it
+
     described = describe(workspace, {asked.id: asked.path}, types)
     lacking = [name for name, matrix in described.items() if asked.id not in matrix]
     if lacking:

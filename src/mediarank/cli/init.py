@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mediarank import store
-from mediarank.cli.app import BASELINE, app
+from mediarank.cli.app import BASELINE, DATA, app
 from mediarank.types import ConfigError
+
+if TYPE_CHECKING:
+    from mediarank.asking.run_cost import EarlierRun
 
 
 @app.command()
@@ -23,7 +26,7 @@ def init(
 ) -> None:
     """Look at a folder; print its contents, what can be learned and the cost; then set it in params.yaml."""
     from mediarank import config
-    from mediarank.asking import first_look
+    from mediarank.asking import first_look, run_cost
 
     params = config.load()
     if folder is None:
@@ -34,9 +37,9 @@ def init(
     place = first_look.folder_of(folder, Path.cwd())
     limits, frames = params.manifest.limits, params.frames
     picture = first_look.example_picture(place, frames, limits)
-    costs = first_look.measure(list(params.features.values()), picture) if picture is not None else first_look.Costs()
+    costs = run_cost.measure(list(params.features.values()), picture) if picture is not None else run_cost.Costs()
     bits = params.splits.near_duplicate_bits
-    found = first_look.look(place, limits, frames, costs, params.check_manifest.min_items, bits)
+    found = first_look.look(place, limits, frames, costs, params.check_manifest.min_items, bits, _earlier_run())
     print("\n".join(found.lines))
     if found.problems:
         raise ConfigError("Fix what DVC will stop at, then run `mediarank init` again. params.yaml is unchanged.")
@@ -48,7 +51,9 @@ def init(
         store.write_text(config.PARAMS, changed)
         config.load().collection  # noqa: B018 - refuses what can't be read back
         print("params.yaml is changed. Next: make run")
-        if any(path.read_text().strip() not in ("", "{}") for path in sorted(BASELINE.glob("*.json"))):
+        if (BASELINE / "report.json").exists():
+            store.write_text(BASELINE / "report.json", "{}\n")  # of another collection
+        if any(path.read_text().strip() not in ("", "{}") for path in sorted(BASELINE.glob("check_*.json"))):
             print("baseline/ is of another collection; put {} into its files, or the check will report what is gone.")
     else:
         print("params.yaml is unchanged.")
@@ -71,6 +76,18 @@ def with_collection(text: str, source: str, path: str) -> str:
         if not count:
             section = f"  {key}: {value}\n{section}"
     return text[: match.start(1)] + section + text[match.end(1) :]
+
+
+def _earlier_run() -> EarlierRun:
+    """The times of this project's last run, or else the demo's."""
+    from mediarank.asking.run_cost import OF_THE_DEMO, EarlierRun
+    from mediarank.ops.runs.run_times import FILE, read_times
+    from mediarank.ops.services.environment import STATE
+
+    times, manifest = read_times(Path(STATE) / FILE), DATA / "manifest/manifest.parquet"
+    if not manifest.exists() or not any(stage.startswith("systems-") for stage in times):
+        return OF_THE_DEMO
+    return EarlierRun(times, len(store.read_manifest(manifest).usable), "this project's last run's")
 
 
 def _quoted(path: str) -> str:

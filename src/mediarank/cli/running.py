@@ -9,13 +9,6 @@ import typer
 
 from mediarank.cli.app import app
 
-NEXT = """
-Next:
-  open data/report/report.html in a browser
-  bin/mediarank find boat                     which pictures show a boat; --help lists the other questions
-  make up                                     the web pages: explorer, scheduled runs, comparison of runs
-  bin/mediarank init ~/Pictures               your own pictures; then make run again"""
-
 
 @app.command()
 def run(
@@ -36,4 +29,26 @@ def run(
     from mediarank.cli.overview import results
 
     results()
-    print(NEXT)
+    print("\nNext:")
+    for command, what in next_steps():
+        print(f"  {command:<43} {what}".rstrip())
+
+
+def next_steps() -> list[tuple[str, str]]:
+    """What a user may do after a run, as commands that work on this collection."""
+    from shlex import quote
+
+    from mediarank import config
+    from mediarank.cli.opened import workspace
+
+    space = workspace()
+    steps = [("open data/report/report.html in a browser", "")]
+    if space.why_not("concepts") is None and (names := space.model("concepts").names):
+        name = "boat" if "boat" in names else names[0]
+        steps.append((f"bin/mediarank find {quote(name)}", "what shows it; --help lists the other questions"))
+    elif space.why_not("retrieval") is None and (items := space.model("retrieval").names):
+        steps.append((f"bin/mediarank search {quote(items[0])}", "what looks like it; clicks make it better"))
+    steps.append(("make up", "the web pages: explorer, scheduled runs, comparison of runs"))
+    if config.load().collection.source == "demo":
+        steps.append(("bin/mediarank init ~/Pictures", "your own pictures; then make run again"))
+    return steps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +21,9 @@ def wire(
     from mediarank import config
     from mediarank.stages import wire as stage
 
-    wanted = config.load().wanted
+    params = config.load()
+    params.check()  # every section, so that nothing runs with settings that a later stage refuses
+    wanted = params.wanted
     print(stage.run(wanted, DATA) if check else stage.write(wanted))
 
 
@@ -28,9 +31,11 @@ def wire(
 def collect() -> None:
     """Bring media and labels into data/raw."""
     from mediarank import config
+    from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.collect import run
 
-    print(run(config.load().collection, DATA))
+    with KeptShards(Path()) as kept:
+        print(run(config.load().collection, DATA, CACHE, kept))
 
 
 @app.command(rich_help_panel=STAGES)
@@ -119,9 +124,9 @@ def evaluation(name: System) -> None:
 
 @app.command(rich_help_panel=STAGES)
 def report() -> None:
-    """Write one page that shows the collection, the checks and every system's results."""
+    """Write one page that says what can be found, and shows the collection, the checks and every system's results."""
     from mediarank import config
     from mediarank.stages.report import run
 
     params = config.load()
-    print(run(params.systems, params.report, DATA))
+    print(run(params.systems, params.report, DATA, BASELINE, params.settings))

@@ -1,12 +1,14 @@
 """Labels as files that other programs read: CSV tables, COCO, Label Studio and XMP sidecars.
 
-Everything is written into a separate folder, never into originals and never over a file that exists.
+Everything is written into a separate folder, never into originals and never over a file that exists. Suggested keywords
+are written in the form that each format has for guesses, with their probabilities, so that no program takes them for
+labels.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -20,26 +22,45 @@ from mediarank.media.xmp import Description, Region, write_xmp
 from mediarank.types import Manifest
 
 Files = Iterator[tuple[str, bytes]]
+Suggested = Mapping[str, Sequence[tuple[str, float | None]]]
+"""Item -> suggested keywords with their probabilities, None where they are not known."""
 
 
-def exported(labels: Labels, manifest: Manifest, form: str) -> Files:
-    """(path, content) of each file of an export. form : a key of FORMATS"""
-    return FORMATS[form](labels, manifest)
+def exported(labels: Labels, manifest: Manifest, form: str, suggestions: pd.DataFrame | None = None) -> Files:
+    """(path, content) of each file of an export.
+
+    form : a key of FORMATS
+    suggestions : item, keyword, probability
+    """
+    found: dict[str, list[tuple[str, float | None]]] = {}
+    if suggestions is not None:
+        for item, word, p in suggestions[["item", "keyword", "probability"]].itertuples(index=False, name=None):
+            found.setdefault(item, []).append((word, None if p != p else round(float(p), 4)))
+    return FORMATS[form](labels, manifest, found)
 
 
-def _csv(labels: Labels, manifest: Manifest) -> Files:
+def _csv(labels: Labels, manifest: Manifest, suggested: Suggested) -> Files:
     for name, table in labels.tables.items():
         if len(table):
             text = table[list(LABEL_TABLES[name])].to_csv(index=False, lineterminator="\n")
             yield f"{name}.csv", text.encode()
+    if suggested:
+        rows = [(item, word, p) for item, words in suggested.items() for word, p in words]
+        table = pd.DataFrame(rows, columns=["item", "keyword", "probability"])
+        yield "suggestions.csv", table.to_csv(index=False, lineterminator="\n").encode()
 
 
-def _coco(labels: Labels, manifest: Manifest) -> Files:
-    """Boxes for regions; an annotation without a box for a keyword that is not the name of a box."""
+def _coco(labels: Labels, manifest: Manifest, suggested: Suggested) -> Files:
+    """Boxes for regions; an annotation without a box for a keyword that is not the name of a box.
+
+    Suggestions are a second file in the form of COCO's results, whose numbers are those of the first.
+    """
     pictures = manifest.usable[manifest.usable["kind"] == "image"]
     number = {item: k for k, item in enumerate(pictures["item_id"], start=1)}
     size = dict(zip(pictures["item_id"], zip(pictures["width"], pictures["height"], strict=True), strict=True))
-    names = sorted({*labels["keywords"]["keyword"], *labels["regions"]["name"]})
+    names = sorted(
+        {*labels["keywords"]["keyword"], *labels["regions"]["name"], *(w for ws in suggested.values() for w, _ in ws)}
+    )
     category = {name: k for k, name in enumerate(names, start=1)}
     annotations: list[dict[str, Any]] = []
     boxed = set()
@@ -66,8 +87,18 @@ def _coco(labels: Labels, manifest: Manifest) -> Files:
         ),
     )
 
+    if suggested:
+        results = [
+            {"image_id": number[item], "category_id": category[word], "score": p}
+            for item, words in suggested.items()
+            if item in number
+            for word, p in words
+        ]
+        yield "coco_suggestions.json", _json(results)
 
-def _label_studio(labels: Labels, manifest: Manifest) -> Files:
+
+def _label_studio(labels: Labels, manifest: Manifest, suggested: Suggested) -> Files:
+    """One task per item; suggestions are predictions, which Label Studio shows to be accepted."""
     said = _descriptions(labels)
     key = {"image": "image", "clip": "video", "sound": "audio"}
     tasks = []
@@ -84,7 +115,14 @@ def _label_studio(labels: Labels, manifest: Manifest) -> Files:
             value = {**box, "rotation": 0, "rectanglelabels": [region.name]}
             results.append(_result("regions", key[kind], "rectanglelabels", value))
         link = f"/data/local-files/?d={quote(item)}"
-        tasks.append({"data": {key[kind]: link}, "annotations": [{"result": results}] if results else []})
+        task = {"data": {key[kind]: link}, "annotations": [{"result": results}] if results else []}
+        if words := suggested.get(item):
+            guess = _result("keywords", key[kind], "choices", {"choices": [word for word, _ in words]})
+            chances = {word: p for word, p in words if p is not None}
+            score = {"score": round(sum(chances.values()) / len(chances), 4)} if chances else {}
+            guess |= {"meta": {"probabilities": chances}} if chances else {}
+            task["predictions"] = [{"model_version": "mediarank", **score, "result": [guess]}]
+        tasks.append(task)
     yield "label_studio.json", _json(tasks)
 
 
@@ -92,13 +130,13 @@ def _result(question: str, about: str, kind: str, value: Mapping[str, Any]) -> d
     return {"from_name": question, "to_name": about, "type": kind, "value": dict(value)}
 
 
-def _xmp(labels: Labels, manifest: Manifest) -> Files:
+def _xmp(labels: Labels, manifest: Manifest, suggested: Suggested) -> Files:
     """One sidecar per described item, called `<item>.xmp`, in the folders of the collection."""
     usable = set(manifest.usable["item_id"])
-    for item, description in _descriptions(labels).items():
-        if item in usable:
-            require_safe(item)
-            yield f"{item}.xmp", write_xmp(description)
+    said = _descriptions(labels)
+    for item in sorted({*said, *suggested} & usable):
+        require_safe(item)
+        yield f"{item}.xmp", write_xmp(said.get(item, Description()), suggested.get(item, ()))
 
 
 def _descriptions(labels: Labels) -> dict[str, Description]:
@@ -145,7 +183,7 @@ def refuse_place(target: Path, originals: Path) -> str:
     return ""
 
 
-FORMATS: Final[Mapping[str, Callable[[Labels, Manifest], Files]]] = {
+FORMATS: Final[Mapping[str, Callable[[Labels, Manifest, Suggested], Files]]] = {
     "csv": _csv,
     "coco": _coco,
     "label-studio": _label_studio,

@@ -3,12 +3,13 @@
 The pictures are in a tree `ut-zap50k-images*/category/subcategory/brand/product.colour.jpg`. `zappos-labels*.mat` hold
 one cell per attribute, with rows of image 1, image 2, attribute, judgment (1: the first has more, 2: less, 3: as much).
 Images are numbered from 1 in the order of `image-path.mat`, or of the column CID of `meta-data.csv`. The class is the
-category; the colours of one product are one group. Pairs of the fine-grained file are read like the others.
+category; the colours of one product are one group. Pairs of the fine-grained file are read like the others; only
+`benchmarks/attributes_zappos.py` keeps the two sets of pairs apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -32,18 +33,18 @@ Pair = tuple[str, str, str, str]
 
 
 def recognises(folder: Path) -> bool:
-    return bool(_find(folder, LABELS))
+    return bool(find(folder, LABELS))
 
 
 def read(folder: Path) -> Listing:
-    labels = _find(folder, LABELS)
+    labels = find(folder, LABELS)
     if not labels:
         raise DataError(f"{folder} holds no {LABELS}; unpack ut-zap50k-data.zip there.")
     root = _images(folder)
     tree = media_below(root)
     items = {f"{root.name}/{item}": path for item, path in tree.files.items()}
-    images = _numbered(folder, Names(items))
-    pairs = [pair for path in labels for pair in _pairs(path, images)]
+    images = numbered_images(folder, Names(items))
+    pairs = [pair for path in labels for pair in judged_pairs(path, images)]
     if not pairs:
         raise DataError(f"{', '.join(p.name for p in labels)} hold none of {', '.join(JUDGMENTS)}.")
     return Listing(
@@ -57,21 +58,21 @@ def read(folder: Path) -> Listing:
     )
 
 
-def _find(folder: Path, pattern: str) -> list[Path]:
+def find(folder: Path, pattern: str) -> list[Path]:
     """Files that match the pattern in the first place that has any."""
     return next((found for place in PLACES if (found := sorted(folder.glob(f"{place}/{pattern}".lstrip("/"))))), [])
 
 
 def _images(folder: Path) -> Path:
-    found = [path for pattern in ("ut-zap50k-images*", "images*") for path in _find(folder, pattern) if path.is_dir()]
+    found = [path for pattern in ("ut-zap50k-images*", "images*") for path in find(folder, pattern) if path.is_dir()]
     if not found:
         raise DataError(f"{folder} holds no folder ut-zap50k-images; unpack ut-zap50k-images.zip there.")
     return found[0]
 
 
-def _numbered(folder: Path, names: Names) -> list[str]:
+def numbered_images(folder: Path, names: Names) -> list[str]:
     """The items in the order in which the pairs number them."""
-    paths, meta = _find(folder, "image-path.mat"), _find(folder, "meta-data.csv")
+    paths, meta = find(folder, "image-path.mat"), find(folder, "meta-data.csv")
     if paths:
         listed = texts(read_mat(paths[0], "imagepath")["imagepath"])
         # Some systems drop the dot at the end of a brand's folder; then the file's own name is enough.
@@ -84,9 +85,10 @@ def _numbered(folder: Path, names: Names) -> list[str]:
     )
 
 
-def _pairs(path: Path, images: list[str]) -> Iterator[Pair]:
+def judged_pairs(path: Path, images: list[str], judgments: Sequence[str] = JUDGMENTS) -> Iterator[Pair]:
+    """The pairs of a file of labels, attribute by attribute, in the file's order."""
     variables = read_mat(path)
-    for name in JUDGMENTS:
+    for name in judgments:
         for position, rows in enumerate(cells(variables[name]) if name in variables else ()):
             if rows.size and rows.shape[1] < 4:
                 raise DataError(f"{path}: {name} has rows of {rows.shape[1]} values; 4 or more are expected.")

@@ -6,11 +6,11 @@ file. `Page` is what blocks share while a page is written: unique ids and the bu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from mediarank.evaluation.html import Markup, data_uri, element, inline_svg, join
+from mediarank.evaluation.html import Markup, data_uri, element, inline_svg, join, prose
 from mediarank.types import DataError
 
 TONES: Final = ("", "good", "bad")
@@ -18,13 +18,52 @@ MARKS: Final = {"good": "✓", "bad": "✕"}
 MEANINGS: Final = {"good": "relevant", "bad": "not relevant"}
 
 
-class Page:
-    """Counts what must be unique or bounded while a page is written."""
+@dataclass(frozen=True)
+class Strip:
+    """Frames of a clip side by side in one JPEG."""
 
-    def __init__(self, picture_budget: int) -> None:
+    picture: bytes
+    frames: int
+    width: int
+    height: int
+
+
+class Page:
+    """Counts what must be unique or bounded while a page is written.
+
+    strip : item -> frames of it, if it is a clip; the page holds those of an item once
+    """
+
+    def __init__(self, picture_budget: int, strip: Callable[[str], Strip | None] | None = None) -> None:
         self.picture_bytes_left = picture_budget
         self.pictures_left_out = 0
         self.figures = 0
+        self._strip = strip
+        self._stripped: set[str] = set()
+        self._anchors: set[str] = set()
+
+    def anchor(self, word: str) -> str:
+        """A name for a link within the page, used once."""
+        name, number = f"{word}_1", 1
+        while name in self._anchors:
+            number += 1
+            name = f"{word}_{number}"
+        self._anchors.add(name)
+        return name
+
+    def item(self, item: str) -> dict[str, str]:
+        """What a tile says of its item to the page's script; a clip's frames come with its first tile."""
+        if not item:
+            return {}
+        given = {"data_item": item}
+        if self._strip is not None and item not in self._stripped:
+            self._stripped.add(item)
+            strip = self._strip(item)
+            if strip is not None and len(strip.picture) <= self.picture_bytes_left:
+                self.picture_bytes_left -= len(strip.picture)
+                shape = f"{strip.width} / {strip.height}"
+                given |= {"data_strip": data_uri(strip.picture), "data_frames": str(strip.frames), "data_shape": shape}
+        return given
 
     def figure_prefix(self) -> str:
         self.figures += 1
@@ -53,7 +92,7 @@ class Text:
 
     def render(self, page: Page) -> Markup:
         heading = element("h3", self.heading) if self.heading else Markup()
-        return element("div", heading, *(element("p", p) for p in self.paragraphs), class_="prose")
+        return element("div", heading, *(element("p", prose(p)) for p in self.paragraphs), class_="prose")
 
 
 @dataclass(frozen=True)
@@ -77,7 +116,10 @@ class Whisker:
 
 @dataclass(frozen=True)
 class Cell:
-    """An entry of a table: text, a smaller note below it, and how it is highlighted."""
+    """An entry of a table: text, a smaller note below it, what it means, and how it is highlighted.
+
+    link : an anchor within the page
+    """
 
     text: str
     note: str = ""
@@ -85,6 +127,9 @@ class Cell:
     tone: str = ""
     series: int | None = None
     whisker: Whisker | None = None
+    hint: str = ""
+    link: str = ""
+    code: bool = False
 
     def __post_init__(self) -> None:
         _require_tone(self.tone)
@@ -94,9 +139,15 @@ class Cell:
         if self.series is not None:
             swatch = element("span", class_="swatch", style=f"background:var(--series-{self.series % 8})")
         text = element("strong", self.text) if self.strong else join(self.text)
+        if self.hint:
+            text = element("abbr", text, title=self.hint)
+        if self.code:
+            text = element("code", text)
+        if self.link:
+            text = element("a", text, href=f"#{self.link}")
         if self.tone:
             text = element("span", text, class_=f"{self.tone}-text")
-        note = element("span", self.note, class_="small") if self.note else Markup()
+        note = element("span", prose(self.note), class_="small") if self.note else Markup()
         return join(swatch, text, note, _whisker(self.whisker) if self.whisker else Markup())
 
 
@@ -135,7 +186,7 @@ class Table:
             role="group",
             aria_label=self.heading,
         )
-        note = element("p", self.note, class_="aside") if self.note else Markup()
+        note = element("p", prose(self.note), class_="aside") if self.note else Markup()
         kind = "card half" if self.half else "card"
         if self.folded:
             summary = element("summary", f"{self.heading} ({len(self.rows)})")
@@ -169,7 +220,7 @@ class Figure:
 
     def render(self, page: Page) -> Markup:
         drawing = inline_svg(self.svg, page.figure_prefix(), self.alt)
-        note = element("p", self.note, class_="aside") if self.note else Markup()
+        note = element("p", prose(self.note), class_="aside") if self.note else Markup()
         caption = element("figcaption", element("h3", self.heading), note)
         return element("figure", caption, drawing, class_="card figure half" if self.half else "card figure")
 
@@ -190,6 +241,7 @@ class Tile:
     """A picture (JPEG or PNG bytes, or None), its caption and rank, and whether it is right.
 
     title : its full name, where the caption is short
+    item : what the picture shows of; it can then be enlarged, and a clip played
     """
 
     picture: bytes | None
@@ -198,6 +250,7 @@ class Tile:
     tone: str = ""
     chips: Sequence[Chip] = ()
     title: str = ""
+    item: str = ""
 
     def __post_init__(self) -> None:
         _require_tone(self.tone)
@@ -224,6 +277,7 @@ class Tile:
             element("span", self.caption, class_="caption", title=name, aria_hidden="true"),
             chips,
             class_=" ".join(c for c in ("tile", kind, self.tone) if c),
+            **page.item(self.item),
         )
 
 
@@ -246,12 +300,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Rows of pictures; `large` gives each tile room for words."""
+    """Rows of pictures; `large` gives each tile room for words, `captions` shows the whole caption."""
 
     heading: str
     rows: Sequence[Row]
     note: str = ""
     large: bool = False
+    captions: bool = False
 
     def render(self, page: Page) -> Markup:
         used = {t.tone for row in self.rows for t in row.tiles}
@@ -263,10 +318,10 @@ class Gallery:
         return element(
             "div",
             element("h3", self.heading),
-            element("p", self.note, class_="aside") if self.note else Markup(),
+            element("p", prose(self.note), class_="aside") if self.note else Markup(),
             element("div", *legend, class_="key") if legend else Markup(),
             element("ul", *(row.render(page) for row in self.rows), class_="rows"),
-            class_="card wide-tiles" if self.large else "card",
+            class_="card" + " wide-tiles" * self.large + " captions" * self.captions,
         )
 
 

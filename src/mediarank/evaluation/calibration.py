@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from mediarank.types import ConfigError, DataError, Doubles, Floats
 
@@ -47,12 +46,16 @@ class Calibration:
 
     def probabilities(self, scores: npt.ArrayLike, names: Sequence[str] | None = None) -> Doubles:
         """(items, names) probabilities, from scores of the same shape."""
+        from scipy.special import expit  # slow to import
+
         places = self._places(names)
         z = (np.asarray(scores, np.float64) - self.centre[places]) / self.scale[places]
         return np.asarray(expit(z * self.slope[places] + self.offset[places]))
 
     def draws(self, name: str, scores: npt.ArrayLike, rng: np.random.Generator, count: int = DRAWS) -> Floats:
         """(draws, items) probabilities by sigmoids drawn from the posterior of the held-out items."""
+        from scipy.special import expit  # slow to import
+
         (k,) = self._places([name])
         z = ((np.asarray(scores, np.float64) - self.centre[k]) / self.scale[k]).astype(np.float32)
         drawn = rng.multivariate_normal([self.slope[k], self.offset[k]], self.covariance[k], size=count)
@@ -89,6 +92,8 @@ def fit_calibration(scores: npt.ArrayLike, labels: npt.ArrayLike, names: Sequenc
 
     scores, labels : (items, names), labels as 0 and 1
     """
+    from scipy.special import logit
+
     s, y = np.asarray(scores, np.float64), np.asarray(labels) > 0
     if s.shape != y.shape or s.ndim != 2 or s.shape[1] != len(names):
         raise DataError(f"Scores of shape {s.shape} and labels of shape {y.shape} don't fit {len(names)} names.")
@@ -130,6 +135,8 @@ def _newton(
     z: Doubles, y: Flags, start: Doubles, prior: Doubles, spread: Doubles, base: Doubles
 ) -> tuple[Doubles, Doubles]:
     """Slope and offset with the highest posterior, and their covariance there (Laplace)."""
+    from scipy.special import expit
+
     design = np.column_stack([z, np.ones(len(z))])
     precision = np.diag(1 / spread**2)
 

@@ -175,7 +175,7 @@ def _duplicates(groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnai
     rows = [
         Row(
             f"{len(group)} pictures, best: {group[0][0]}",
-            [Tile(thumbnail(item), caption, title=item) for item, caption in group[:per_row]],
+            [Tile(thumbnail(item), caption, title=item, item=item) for item, caption in group[:per_row]],
         )
         for group in groups[:GROUPS]
     ]
@@ -186,7 +186,7 @@ def _duplicates(groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnai
 
 
 def _tiles(items: Sequence[str], thumbnail: Thumbnail, most: int) -> list[Tile]:
-    return [Tile(thumbnail(item), PurePosixPath(item).name, title=item) for item in items[:most]]
+    return [Tile(thumbnail(item), PurePosixPath(item).name, title=item, item=item) for item in items[:most]]
 
 
 def _spread(count: int, most: int) -> list[int]:

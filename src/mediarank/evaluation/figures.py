@@ -1,4 +1,4 @@
-"""Figures as SVG text: lines, bars with confidence intervals, and heat tables.
+"""Figures as SVG text: lines, and bars with confidence intervals.
 
 Drawn with matplotlib's objects only, without pyplot's state. The same values give the same bytes: ids are hashed with
 a fixed salt and no date is written. Text stays text. Colours of `THEME` become CSS variables with the colour as
@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 
 from mediarank.evaluation.html import printable
-from mediarank.types import DataError, Doubles
+from mediarank.types import DataError
 
 if TYPE_CHECKING:  # takes half a second, which measuring alone need not pay
     from matplotlib.axes import Axes
@@ -155,46 +154,6 @@ def bar_figure(bars: Sequence[Bar], x_label: str, *, full: bool = False) -> str:
         axes.set_yticks(list(places), [_short(b.label) for b in bars], color=INK)
         axes.set_xlim(0, top * 1.14)
         axes.set_ylim(len(bars) - 0.5, -0.5)
-        return _svg(figure)
-
-
-def heat_figure(values: pd.DataFrame, *, full: bool = False) -> str:
-    """A table of values from 0 up, shaded by value; the highest of each row is bold."""
-    if values.empty:
-        raise DataError("A heat table needs at least one row and one column.")
-    from matplotlib.patches import Rectangle
-
-    rows, columns = values.shape
-    numbers: Doubles = values.to_numpy(dtype=np.float64)
-    top = float(np.nanmax(numbers)) if np.isfinite(numbers).any() else 1.0
-    with _drawing(0.45 + 0.36 * rows, full) as figure:
-        axes = _axes(figure, "", "")
-        for spine in axes.spines.values():
-            spine.set_visible(False)
-        for row in range(rows):
-            best = np.nanmax(numbers[row]) if np.isfinite(numbers[row]).any() else np.nan
-            for column in range(columns):
-                value = numbers[row, column]
-                known = np.isfinite(value)
-                share = value / top if known and top > 0 else 0.0
-                shade = 0.06 + 0.86 * share
-                cell = Rectangle((column + 0.02, row + 0.05), 0.96, 0.9, color=SERIES[0], alpha=shade, linewidth=0)
-                axes.add_patch(cell)
-                axes.text(
-                    column + 0.5,
-                    row + 0.5,
-                    f"{value:.2f}" if known else "–",
-                    ha="center",
-                    va="center",
-                    color=PAPER if share > 0.72 else INK,
-                    weight="bold" if known and value == best and columns > 1 else "normal",
-                )
-        axes.set_xlim(0, columns)
-        axes.set_ylim(rows, 0)
-        names = [_short(c, max(6, (120 if full else 56) // columns)) for c in values.columns]
-        axes.set_xticks(np.arange(columns) + 0.5, names, color=INK)
-        axes.set_yticks(np.arange(rows) + 0.5, [_short(r) for r in values.index], color=INK)
-        axes.xaxis.tick_top()
         return _svg(figure)
 
 

@@ -61,6 +61,18 @@ def join(*children: str) -> Markup:
     return Markup("".join(c if isinstance(c, Markup) else escape(printable(c), quote=False) for c in children))
 
 
+def prose(text: str) -> Markup:
+    """Text in which `backticks` mark commands.
+
+    >>> prose("run `dvc repro` & wait")
+    'run <code>dvc repro</code> &amp; wait'
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a lone backtick, from a name
+        return join(text)
+    return join(*(element("code", part) if k % 2 else part for k, part in enumerate(parts)))
+
+
 def data_uri(picture: bytes) -> str:
     """A small JPEG or PNG as a `data:` address that contains the picture."""
     for signature, kind in PICTURES.items():

@@ -159,7 +159,50 @@ figure { margin: 0; }
   5px; color: var(--card); font-size: .7rem;
 }
 .key .good b { background: var(--good); } .key .bad b { background: var(--bad); }
+.captions .tile .caption { white-space: normal; }
 .wide-tiles .tiles { grid-template-columns: repeat(auto-fill, minmax(11.5rem, 1fr)); }
+.sort { all: unset; cursor: pointer; }
+.sort:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.sort::after { content: " ↕"; color: var(--grid); }
+[aria-sort=ascending] .sort::after { content: " ↑"; color: var(--accent); }
+[aria-sort=descending] .sort::after { content: " ↓"; color: var(--accent); }
+.filter {
+  font: inherit; font-size: .9rem; margin: .7rem 0 0; padding: .35rem .7rem; width: min(18rem, 100%); color: var(--ink);
+  background: var(--paper); border: 1px solid var(--line); border-radius: 8px;
+}
+.picture[role=button] { cursor: zoom-in; }
+.enlarged {
+  border: 0; border-radius: 16px; padding: 1rem; background: var(--card); color: var(--ink); max-width: 92vw;
+}
+.enlarged::backdrop { background: rgb(17 20 26 / .8); }
+.enlarged .stage > * {
+  display: block; max-width: 86vw; max-height: 76vh; min-width: min(26rem, 80vw); object-fit: contain;
+}
+.enlarged p { margin: .6rem 0 0; font-size: .9rem; color: var(--soft); overflow-wrap: anywhere; }
+.enlarged .close {
+  font: inherit; font-size: .9rem; float: right; margin: 0 0 .6rem; padding: .2rem .8rem; cursor: pointer;
+  color: var(--accent); background: var(--accent-wash); border: 0; border-radius: 99px;
+}
+.book { width: 32rem; }
+code { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+.heat td { text-align: right; background: color-mix(in srgb, var(--series-0) calc(var(--share) * 55%), transparent); }
+.heat td, .heat thead th { padding-left: .5rem; padding-right: .5rem; }
+.heat thead th { white-space: normal; text-align: right; vertical-align: bottom; overflow-wrap: anywhere; }
+.heat thead th:first-child { text-align: left; }
+.heat .own { outline: 1px solid var(--line); }
+.names > .card + .card { margin-top: 1.3rem; }
+details.part > summary { padding: .2rem 0; }
+details.part > .blocks { margin-top: 1rem; }
+details.one { scroll-margin-top: 4.5rem; }
+details.one > summary { font-size: 1rem; font-weight: 550; padding: .45rem 0; }
+details.one + details.one { border-top: 1px solid var(--line); }
+.one-name { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: .4rem 1.6rem; padding: .4rem 0 1rem; }
+.one-name > p { grid-column: 1 / -1; margin: 0; color: var(--soft); }
+.one-name svg { width: 100%; height: auto; }
+.one-name h4 { margin: 0 0 .3rem; font-size: .9rem; font-weight: 600; color: var(--soft); }
+.one-name .tiles + h4 { margin-top: .8rem; }
+.list { margin: .6rem 0 0; padding-left: 1.2rem; color: var(--soft); }
+.list li + li { margin-top: .3rem; }
 footer {
   margin-top: 4rem; padding-top: 1.6rem; border-top: 1px solid var(--line); color: var(--faint); font-size: .88rem;
 }
@@ -170,11 +213,11 @@ a { color: var(--accent); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 @media (max-width: 820px) {
   .blocks > .half { grid-column: 1 / -1; }
-  .row { grid-template-columns: minmax(0, 1fr); }
+  .row, .one-name { grid-template-columns: minmax(0, 1fr); }
   .lead-tile { max-width: 11rem; }
 }
 @media print {
-  body { background: #fff; } nav.contents { display: none; }
+  body { background: #fff; } nav.contents, .filter { display: none; }
   .card, .fact { box-shadow: none; } .card, .row { break-inside: avoid; }
 }
 """.strip()

@@ -14,20 +14,29 @@ import numpy as np
 import pandas as pd
 
 from mediarank.evaluation.metrics import mean_over_queries, measure
+from mediarank.evaluation.ranking_collector import ranks_of
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.ranks import Ranks, Relevance, rank_relevant
 from mediarank.evaluation.significance import bootstrap_interval, paired_randomisation
 from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments, require_columns
 
 DEFAULT_METRICS: Final = ("ap", "ap@100", "ndcg@50", "p@10", "r@100", "f1", "rr")
-DEFAULT_DEPTHS: Final = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
-def rank_methods(scores: Mapping[str, FeatureMatrix], judgments: Judgments) -> dict[str, Ranks]:
-    """Where each method puts the relevant items of each query, queries in the order of the judgments."""
-    if not judgments.queries:
+def rank_methods(
+    scores: Mapping[str, FeatureMatrix | Rankings], judgments: Judgments | None = None
+) -> dict[str, Ranks]:
+    """Where each method puts the relevant items of each query, queries in the order of the judgments.
+
+    judgments : of matrices of scores; rankings hold what they need
+    """
+    known = {method: ranks_of(found) for method, found in scores.items() if isinstance(found, Rankings)}
+    matrices = {method: found for method, found in scores.items() if isinstance(found, FeatureMatrix)}
+    if (matrices or not scores) and not (judgments and judgments.queries):
         raise DataError("There are no queries to measure; give the judgments of at least one.")
-    relevance = Relevance.from_judgments(judgments)
-    return {method: rank_relevant(matrix, relevance) for method, matrix in scores.items()}
+    relevance = Relevance.from_judgments(judgments) if matrices and judgments else None
+    found = {method: rank_relevant(matrix, relevance) for method, matrix in matrices.items() if relevance}
+    return {method: known[method] if method in known else found[method] for method in scores}
 
 
 def per_query(ranked: Mapping[str, Ranks], metrics: Sequence[str] = DEFAULT_METRICS) -> pd.DataFrame:
@@ -124,19 +133,6 @@ def precision_recall(ranked: Mapping[str, Ranks], points: int = 101) -> pd.DataF
         for method, ranks in ranked.items()
     ]
     return pd.concat(tables, ignore_index=True)
-
-
-def metric_by_depth(
-    ranked: Mapping[str, Ranks], metric: str = "ndcg", depths: Sequence[int] = DEFAULT_DEPTHS
-) -> pd.DataFrame:
-    """Mean of `metric@k` at several depths: method, k, value. Depths beyond the longest list are left out."""
-    rows = [
-        (method, k, mean_over_queries(measure(ranks, f"{metric}@{k}"))[0])
-        for method, ranks in ranked.items()
-        for k in depths
-        if k <= ranks.candidates.max()
-    ]
-    return pd.DataFrame(rows, columns=["method", "k", "value"])
 
 
 def _interpolated(ranks: Ranks, points: int) -> Doubles:

@@ -1,21 +1,26 @@
-"""The report: one HTML page that needs no network, no script and no other file.
+"""The report: one HTML page that needs no network and no other file.
 
 `Report` says what is on it, `render` writes it. The same report gives the same bytes: no date and no counter enters.
-A content security policy forbids the page to load or run anything, whatever a label may contain.
+A content security policy lets the page run our one script (`page_script.py`) and load nothing but originals from its
+own place, whatever a label may contain.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from mediarank.evaluation.blocks import Block, Page
+from mediarank.evaluation.blocks import Block, Page, Strip
 from mediarank.evaluation.html import Markup, element, join
+from mediarank.evaluation.page_script import SCRIPT, SCRIPT_HASH
 from mediarank.evaluation.page_style import STYLE
 
-POLICY: Final = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+POLICY: Final = (
+    "default-src 'none'; img-src data: file: 'self'; media-src file: 'self'; style-src 'unsafe-inline'; "
+    f"script-src '{SCRIPT_HASH}'"
+)
 PICTURE_BUDGET: Final = 6_000_000
 """Bytes of thumbnails on a page: a few hundred of them."""
 
@@ -48,6 +53,7 @@ class Report:
     facts : shown as large numbers at the top
     sections : in the order of the page
     versions : what the page was made from: data version, parameters, code …
+    strip : item -> frames of it, if it is a clip
     """
 
     title: str
@@ -56,11 +62,12 @@ class Report:
     lead: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     picture_budget: int = PICTURE_BUDGET
+    strip: Callable[[str], Strip | None] | None = None
 
 
 def render(report: Report) -> str:
     """The page as text, to be written as UTF-8."""
-    page = Page(report.picture_budget)
+    page = Page(report.picture_budget, report.strip)
     anchors = _anchors([s.title for s in report.sections])
     sections = [_section(s, anchor, page) for s, anchor in zip(report.sections, anchors, strict=True)]
     links = (
@@ -94,6 +101,7 @@ def render(report: Report) -> str:
             _footer(report, page),
             class_="page",
         ),
+        element("script", Markup(SCRIPT)),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from fastapi import Depends, FastAPI, Request
@@ -18,12 +18,14 @@ from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from mediarank.asking.describe import Copying
 from mediarank.explorer.doors import TOKEN_FIELD, Doors, Guard
 from mediarank.explorer.filters import Choice, Shown, select
 from mediarank.explorer.measures import measure
 from mediarank.explorer.snapshot import Snapshot, Snapshots
 from mediarank.types import ConfigError, DataError, MediarankError
+
+if TYPE_CHECKING:  # slow to import
+    from mediarank.asking.describe import Copying
 
 HERE: Final = Path(__file__).parent
 PAGES: Final = (

@@ -10,38 +10,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-import numpy as np
-
 from mediarank.asking.workspace import Workspace
 from mediarank.explorer.measures import TRIALS
 from mediarank.explorer.said import say_rows, take_back
 from mediarank.explorer.snapshot import Snapshot
-from mediarank.labels import Labels
-from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.teaching.labelling import label_rows
-from mediarank.teaching.learning import (
-    SEED,
-    Taught,
-    Trials,
-    kind_of,
-    one_thread,
-    open_space,
-    said_of,
-    teach,
-    version_of,
-)
+from mediarank.teaching.learning import Taught, Trials, open_space, teach_now, version_of
 from mediarank.teaching.one_name import Space
-from mediarank.teaching.review import (
-    Entry,
-    differing_duplicates,
-    next_for_all,
-    next_to_label,
-    suspected_classes,
-    suspected_names,
-)
+from mediarank.teaching.queues import QUEUES, review_list
+from mediarank.teaching.review import Entry
 from mediarank.types import DataError
 
-QUEUES: Final = {"next": "What to label next", "errors": "Labels that may be wrong", "duplicates": "Twins that differ"}
 COUNT: Final = 60
 """Entries of a list."""
 KEPT: Final = 16
@@ -134,33 +113,13 @@ class Queues:
 
 def make_queue(snapshot: Snapshot, kind: str, name: str) -> Queue:
     """Fill a list from the labels of now."""
-    labels = snapshot.labels
-    if kind == "next":
-        return Queue(kind, name, _next(snapshot, labels, name))
-    if kind == "duplicates":
-        looks = snapshot.workspace.frames.drop_duplicates("item_id")
-        numbers = near_duplicate_groups(looks["phash"].tolist())
-        groups = {item: str(n) for item, n in zip(looks["item_id"].tolist(), numbers.tolist(), strict=True)}
-        found = [e for e in differing_duplicates(groups, _shown(labels), labels.looked_at) if name in ("", e.name)]
-        together: dict[str, list[str]] = {}
-        for item, group in groups.items():
-            together.setdefault(group, []).append(item)
-        twins = {e.item: tuple(i for i in together[groups[e.item]] if i != e.item)[:3] for e in found[:COUNT]}
-        return Queue(kind, name, found[:COUNT], twins=twins)
-    space, shown = space_of(snapshot.workspace, "image"), _shown(labels)
-    with one_thread():
-        many = COUNT if not name else 20 * COUNT * max(len(shown), 1)
-        named = [e for e in suspected_names(space, shown, labels.looked_at, SEED, many) if name in ("", e.name)][:COUNT]
-        classes = [] if name else suspected_classes(space, labels.class_of, SEED, COUNT)
-    both = sorted([(e, False) for e in named] + [(e, True) for e in classes], key=lambda pair: -pair[0].weight)[:COUNT]
-    return Queue(kind, name, [e for e, _ in both], frozenset(k for k, (_, of_class) in enumerate(both) if of_class))
+    made = review_list(snapshot.workspace, snapshot.merged, kind, name, COUNT, space_of)
+    return Queue(kind, name, made.entries, made.class_entries, made.twins)
 
 
 def learn_now(snapshot: Snapshot, name: str) -> Taught:
     """Learn one name from the labels of now, and keep it beside the versioned model."""
-    kind = kind_of(name, snapshot.labels)
-    space = space_of(snapshot.workspace, "clip" if kind == "event" else "image")
-    taught = teach(space, name, snapshot.workspace.labels, snapshot.merged)
+    _, taught = teach_now(snapshot.workspace, snapshot.merged, name, space_of=space_of)
     Trials(snapshot.root / TRIALS).keep(taught, version_of(snapshot.workspace.data))
     return taught
 
@@ -169,23 +128,3 @@ def learn_now(snapshot: Snapshot, name: str) -> Taught:
 def space_of(workspace: Workspace, kind: str) -> Space:
     """The features to learn on; they are prepared once."""
     return open_space(workspace, kind)
-
-
-def _next(snapshot: Snapshot, labels: Labels, name: str) -> list[Entry]:
-    if not name:
-        space = space_of(snapshot.workspace, "image")
-        return next_for_all(space, space.rows(labels.looked_at), COUNT)
-    kind = kind_of(name, labels)
-    if kind == "pair":
-        raise DataError(f"{name!r} is an attribute; it is taught on the page Attributes.")
-    space = space_of(snapshot.workspace, "clip" if kind == "event" else "image")
-    taught = teach(space, name, snapshot.workspace.labels, snapshot.merged)
-    yes, no = said_of(space, name, kind, labels)
-    return next_to_label(space, taught.learned.scores, taught.probabilities, np.union1d(yes, no), COUNT, name)
-
-
-def _shown(labels: Labels) -> dict[str, set[str]]:
-    shown: dict[str, set[str]] = {}
-    for concept, item in labels.shown:
-        shown.setdefault(concept, set()).add(item)
-    return shown

@@ -57,7 +57,8 @@ class Running:
             self._process, self._flow_run = None, ""
             if api := prefect_api(root):
                 found = _ask(root, f"{api}/deployments/name/{DEPLOYMENT}")
-                made = _ask(root, f"{api}/deployments/{found['id']}/create_flow_run", {"parameters": {}})
+                asked = {"parameters": {"promote": False}}  # a person looks at it first; only the nightly run promotes
+                made = _ask(root, f"{api}/deployments/{found['id']}/create_flow_run", asked)
                 self._flow_run = str(made["id"])
                 return
             self._process = subprocess.Popen(

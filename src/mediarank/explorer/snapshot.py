@@ -12,20 +12,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from mediarank import store
-from mediarank.asking.describe import Copying
 from mediarank.asking.workspace import Workspace
 from mediarank.labels import Labels
 from mediarank.teaching.journal import FEEDBACK_STREAM, FOLDER, LABEL_STREAM, Journal
 from mediarank.teaching.labelling import Items, Vocabulary
 from mediarank.teaching.merging import Merged, merge_read
 from mediarank.types import QUARANTINED, DataError, MediarankError
+
+if TYPE_CHECKING:  # slow to import
+    from mediarank.asking.describe import Copying
 
 MARKS: Final = ("manifest/manifest.parquet", "frames/frames.parquet", "report/report.html")
 """Files below the data folder whose change means another version."""
@@ -83,6 +85,12 @@ class Snapshot:
     def usable(self) -> npt.NDArray[np.bool_]:
         """Which rows can be used: all but those in quarantine."""
         return (self.items["quarantine"] == "").to_numpy()
+
+    @cached_property
+    def taken_rank(self) -> npt.NDArray[np.intp]:
+        """By row, the rank of the time at which an item was taken, from the oldest; −1 where that is unknown."""
+        taken = self.items["taken"].to_numpy()
+        return np.where(taken == "", -1, np.unique(taken, return_inverse=True)[1].reshape(-1))
 
     @cached_property
     def labels_of(self) -> Mapping[str, list[tuple[str, str]]]:
@@ -223,7 +231,15 @@ def _items(workspace: Workspace, labels: Labels) -> pd.DataFrame:
         role = dict(zip(known, roles["role"].tolist(), strict=True))
         group |= dict(zip(known, roles["group_id"].astype(str).tolist(), strict=True))
     taken = table["taken_at"].fillna("").astype(str) if "taken_at" in table else pd.Series([""] * len(table))
-    bad = table["status"] == QUARANTINED
+    reasons = np.where(table["status"] == QUARANTINED, table["reason"].astype(str), "")
+    later = workspace.data / "frames/quarantine.csv"
+    if later.exists():  # what could not be decoded, though its header could be read
+        listed = store.read_quarantine(later)
+        files = listed[listed["what"] == "file"]
+        why = dict(zip(files["item_id"].tolist(), files["reason"].tolist(), strict=True))
+        reasons = np.array(
+            [reason or why.get(item, "") for item, reason in zip(ids, reasons, strict=True)], dtype=object
+        )
     return pd.DataFrame(
         {
             "item": ids,
@@ -239,7 +255,7 @@ def _items(workspace: Workspace, labels: Labels) -> pd.DataFrame:
             "seconds": table["seconds"].to_numpy(dtype=np.float64),
             "sha256": table["sha256"].astype(str).to_numpy(),
             "path": table["path"].astype(str).to_numpy(),
-            "quarantine": np.where(bad, table["reason"].astype(str), ""),
+            "quarantine": reasons,
         }
     )
 

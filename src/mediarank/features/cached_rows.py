@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from mediarank.fanout import fan_out_iter
 from mediarank.features.cache import FeatureCache
+from mediarank.features.units import held
 from mediarank.types import Floats
 
 Job = TypeVar("Job")
@@ -27,7 +28,7 @@ def remembered(
     """
     known = cache.known(keys) if cache else set()
     missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
-    fresh = fan_out_iter(function, list(missing.values()), what)
+    fresh = fan_out_iter(function, list(missing.values()), what, carry=held)
     repeated = {key for key, count in Counter(keys).items() if count > 1}
     seen: dict[str, Floats] = {}
     for start in range(0, len(keys), _BLOCK):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 from xml.etree.ElementTree import Element, ParseError
@@ -31,6 +31,7 @@ _LIGHTROOM: Final = "{http://ns.adobe.com/lightroom/1.0/}"
 _DIGIKAM: Final = "{http://www.digikam.org/ns/1.0/}"
 _REGIONS: Final = "{http://www.metadataworkinggroup.com/schemas/regions/}"
 _AREA: Final = "{http://ns.adobe.com/xmp/sType/Area#}"
+_OWN: Final = "{urn:mediarank:1.0:}"
 _OWN_TAGS: Final = ("darktable", "_Digikam_Internal_Tags_")
 """Branches of the tag tree that programs use internally."""
 
@@ -155,13 +156,20 @@ def _clean(text: str | None) -> str:
     return "".join(c for c in plain if c.isprintable()).strip()[:500]
 
 
-def write_xmp(description: Description) -> bytes:
-    """An XMP packet that `read_xmp` and photo programs read back."""
+def write_xmp(description: Description, suggested: Sequence[tuple[str, float | None]] = ()) -> bytes:
+    """An XMP packet that `read_xmp` and photo programs read back.
+
+    suggested : keywords that nobody has said, with probabilities. They go into a property of our own, as `word 0.83`,
+        so that no program takes them for keywords
+    """
     used = {"x": "adobe:ns:meta/", "rdf": _RDF, "dc": _DC, "xmp": _XMP, "mwg-rs": _REGIONS, "stArea": _AREA}
+    used |= {"mediarank": _OWN} if suggested else {}
     spaces = " ".join(f'xmlns:{prefix}="{space.strip("{}")}"' for prefix, space in used.items() if prefix != "x")
     rating = f' xmp:Rating="{description.rating:g}"' if description.rating else ""
     words = _written_list("dc:subject", "Bag", description.keywords)
     title = _written_list("dc:title", "Alt", (description.title,), ' xml:lang="x-default"') if description.title else ""
+    guesses = [word if p is None else f"{word} {p:.2f}" for word, p in suggested]
+    words += _written_list("mediarank:suggested", "Seq", guesses)
     regions = "".join(map(_written_region, description.regions))
     if regions:
         inside = f"<mwg-rs:RegionList><rdf:Bag>{regions}</rdf:Bag></mwg-rs:RegionList>"

@@ -11,8 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from mediarank.types import DataError
 
@@ -27,6 +25,9 @@ def near_duplicate_groups(hashes: Sequence[str], max_distance: int = 4) -> npt.N
     >>> near_duplicate_groups(["00000000000000ff", "00000000000000fe", "ffffffffffffffff", ""]).tolist()
     [0, 0, 1, 2]
     """
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import connected_components
+
     if not 0 <= max_distance < BITS // 4:
         raise DataError(f"The distance of near-duplicates must be from 0 to {BITS // 4 - 1} bits, not {max_distance}.")
     pictured = np.flatnonzero([bool(h) for h in hashes])

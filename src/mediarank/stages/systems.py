@@ -9,7 +9,8 @@ from typing import Any
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
-from mediarank.systems.calibrate import calibration_arrays
+from mediarank.evaluation.rankings import Rankings
+from mediarank.systems.calibrate import calibration_arrays, probabilities_of
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Needs
 from mediarank.systems.registry import fit_of
@@ -21,14 +22,16 @@ class FittedSystem:
     """What the stage writes.
 
     arrays, facts : the model, for npz and JSON; the facts `{"skipped": reason}` say why there is none
-    scores : method -> test items × names
+    scores : method -> test items × names, or the best names of each
     figures : tables of the paper's figures
+    probabilities : test items × names by the served method, where it has a calibration
     """
 
     arrays: Arrays
     facts: Mapping[str, Any]
-    scores: Mapping[str, FeatureMatrix] = field(default_factory=dict)
+    scores: Mapping[str, FeatureMatrix | Rankings] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
+    probabilities: FeatureMatrix | None = None
 
 
 def run(name: str, config: Any, needs: Needs, data: Path) -> str:
@@ -38,6 +41,8 @@ def run(name: str, config: Any, needs: Needs, data: Path) -> str:
     """
     fitted = fit_system(name, read_inputs(needs, data), config)
     store.write_outcome(data / "systems" / name, fitted.arrays, fitted.facts, fitted.scores, fitted.figures)
+    if fitted.probabilities is not None:
+        store.write_features(data / "systems" / name / "probabilities", fitted.probabilities)
     if "skipped" in fitted.facts:
         return f"{name} is skipped: {fitted.facts['skipped']}"
     return f"{name}: {len(fitted.scores)} methods fitted; {fitted.facts['served']} is served"
@@ -70,4 +75,6 @@ def fit_system(name: str, inputs: Inputs, config: Any) -> FittedSystem:
         scores.require_finite()
     arrays, facts = fitted.model.to_arrays()
     arrays = {**arrays, **calibration_arrays(name, fitted.model, inputs)}
-    return FittedSystem(arrays, facts, fitted.scores, fitted.figures)
+    tested = fitted.scores.get(fitted.model.served)
+    probabilities = None if tested is None else probabilities_of(fitted.model, arrays, inputs, tested.ids)
+    return FittedSystem(arrays, facts, fitted.scores, fitted.figures, probabilities)

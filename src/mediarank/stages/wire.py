@@ -75,11 +75,13 @@ class Wanted:
     features : feature type -> the dotted name of its family's module
     base_models : feature types that concept models are trained on
     systems : system -> what it reads
+    sections : the sections of params.yaml that stages read
     """
 
     features: Mapping[str, str]
     base_models: Sequence[str] = ()
     systems: Mapping[str, Needs] = field(default_factory=dict)
+    sections: Sequence[str] = ("report",)
 
     def __post_init__(self) -> None:
         for name in (*self.features, *self.base_models, *self.systems):
@@ -167,8 +169,13 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
     read = [manifest, labels, frames, "data/frames/quarantine.csv", copies, roles]
     read += [f"data/{check}/result.json" for check in passed]
     read += [path for name in wanted.systems for path in (f"data/systems/{name}", *_measured(name))]
+    read.append("baseline/report.json")
+    # The page shows all settings, so it is written again when any of them changes.
     made["report"] = _stage(
-        "report", [*read, *code.of("report", *reports.values())], ["report"], ["data/report/report.html"]
+        "report",
+        [*read, *code.of("report", *reports.values())],
+        list(wanted.sections),
+        [f"data/report/{file}" for file in ("report.html", "summary.json", "results.svg")],
     )
     return made
 

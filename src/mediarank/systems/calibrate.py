@@ -1,6 +1,7 @@
 """Probabilities of a fitted system: one sigmoid per name, fitted on items of the role `valid`.
 
 `calibration_arrays` makes them after a fit, to be kept among the model's arrays; `calibration_in` reads them again.
+`probabilities_of` gives those of the items that a system was tested on.
 Only systems whose names are shown by items or not have them: concepts, events and annotation.
 """
 
@@ -10,11 +11,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from mediarank.evaluation.calibration import Calibration, fit_calibration
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, RankingModel
+from mediarank.types import FeatureMatrix
 
 PREFIX: Final = "calibration."
 FEWEST: Final = 10
@@ -61,3 +64,17 @@ def calibration_in(arrays: Mapping[str, Any]) -> Calibration | None:
         return None
     own = [name for name in arrays if name.startswith(PREFIX)]
     return Calibration.from_arrays({name.removeprefix(PREFIX): arrays[name] for name in own})
+
+
+def probabilities_of(
+    model: RankingModel, arrays: Mapping[str, Any], inputs: Inputs, tested: npt.NDArray[np.str_]
+) -> FeatureMatrix | None:
+    """Probabilities of the tested items by the served method; None if the model has no calibration.
+
+    tested : the test items; they are scored again, because scores of an evaluation may be mere orders
+    """
+    calibration = calibration_in(arrays)
+    if calibration is None:
+        return None
+    scores = model.rank(inputs.features, tested.tolist())
+    return FeatureMatrix(tested, tuple(model.names), calibration.probabilities(scores).astype(np.float32))

@@ -1,7 +1,8 @@
 """The systems by name. A system is one folder of this package, and all folders have the same anatomy.
 
-`config.py` holds `Config`, `fit.py` `fit`, `model.py` `Model`, `report.py` `measure` and `section`. Each is imported
-when first used: reporting and opening a model do not need the learners, most of which are slow to import.
+`config.py` holds `Config`, `fit.py` `fit`, `model.py` `Model`, `report.py` `measure`, `section` and `answer`, and
+`wording.py` the methods in a user's words. Each is imported when first used: reporting and opening a model do not need
+the learners, most of which are slow to import.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any, Final, Protocol
 
+from mediarank.evaluation.answers import Answer
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.report import Section
+from mediarank.evaluation.wording import Wording
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, Needs, RankingModel
@@ -29,7 +32,7 @@ class Fit(Protocol):
 class Reporting(Protocol):
     """What `report.py` defines."""
 
-    def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    def measure(self, scores: Mapping[str, Any], labels: Labels, config: EvaluationConfig) -> Measured:
         """How well each method ranks.
 
         scores : method -> test items × names
@@ -37,15 +40,26 @@ class Reporting(Protocol):
 
     def section(
         self,
-        scores: Mapping[str, FeatureMatrix],
+        scores: Mapping[str, Any],
         measured: Measured,
         labels: Labels,
         thumbnail: Any,
         results: int,
         facts: Mapping[str, Any],
         figures: Mapping[str, Any],
+        probabilities: FeatureMatrix | None = None,
     ) -> Section:
         """The system's part of the report."""
+
+    def answer(
+        self,
+        scores: Mapping[str, Any],
+        measured: Measured,
+        labels: Labels,
+        facts: Mapping[str, Any],
+        probabilities: FeatureMatrix | None = None,
+    ) -> Answer:
+        """What can be found with it, and how well, for the top of the page."""
 
 
 class Reads(Protocol):
@@ -89,6 +103,12 @@ def model_of(name: str) -> type[RankingModel]:
 
 def reporting(name: str) -> Reporting:
     found: Reporting = _part(name, "report")
+    return found
+
+
+def wording(name: str) -> Wording:
+    """The methods of a system in a user's words."""
+    found: Wording = _part(name, "wording").METHODS
     return found
 
 

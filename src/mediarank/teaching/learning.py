@@ -8,7 +8,7 @@ next run it is out of date and is dropped.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -76,6 +76,18 @@ class Taught:
     def changed(self) -> int:
         """How many of the first items are new among them."""
         return len(set(self.first) - set(self.first_before)) if self.first_before else len(self.first)
+
+
+def teach_now(
+    workspace: Workspace,
+    now: Merged,
+    name: str,
+    count: int = SHOWN,
+    space_of: Callable[[Workspace, str], Space] = open_space,
+) -> tuple[Space, Taught]:
+    """Fit a name on the features of its kind of items. space_of : opens the features, or remembers them"""
+    space = space_of(workspace, "clip" if kind_of(name, now.labels) == "event" else "image")
+    return space, teach(space, name, workspace.labels, now, count=count)
 
 
 def teach(space: Space, name: str, before: Labels, now: Merged, seed: int = SEED, count: int = SHOWN) -> Taught:

@@ -89,11 +89,12 @@ def class_doubts(
 
 
 def suspected_names(
-    space: Space, shown: Mapping[str, set[str]], looked_at: Iterable[str], seed: int, count: int = 100
+    space: Space, shown: Mapping[str, set[str]], looked_at: Iterable[str], seed: int, count: int = 100, only: str = ""
 ) -> list[Entry]:
     """Items that probably show a name without its label, or have a label that they don't show.
 
     shown : name -> the items that are labelled with it; looked_at : the items that were labelled at all
+    only : list this name alone; the others still help to judge it
     """
     rows = space.rows(set(looked_at))
     names = sorted(name for name, items in shown.items() if len(space.rows(items)) > 1)
@@ -102,6 +103,9 @@ def suspected_names(
     items = [space.ids[k] for k in rows.tolist()]
     labels = np.array([[item in shown[name] for name in names] for item in items])
     p, near, suspicion = name_doubts(space, rows, labels, seed)
+    if only:
+        suspicion = np.where(np.array(names) == only, suspicion, -np.inf)
+        count = min(count, len(items) if only in names else 0)
     entries = []
     for place in np.argsort(-suspicion, axis=None, kind="stable")[:count].tolist():
         k, j = divmod(place, len(names))

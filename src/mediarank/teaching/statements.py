@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 from mediarank.labels import RELATIONS
@@ -63,7 +64,7 @@ class Statement:
         if self.origin not in ORIGINS:
             raise DataError(f"A statement's origin is one of {', '.join(ORIGINS)}, not {self.origin!r}.")
         texts = (self.id, self.time, self.author, self.item, self.sha256, self.name, self.other, self.other_sha256)
-        if not all(type(text) is str for text in texts):
+        if set(map(type, texts)) != {str}:
             raise DataError(f"A statement's id, time, author, items and name must be text, not {texts!r}.")
         if self.kind == "pair":
             fits = self.value is None or self.value in RELATIONS
@@ -145,14 +146,15 @@ def checked(line: bytes) -> bytes | None:
 def made(fields: Any) -> Statement:
     """A statement from its fields as JSON gives them."""
     try:
-        return Statement(**{"sha256": "", **fields})
-    except TypeError as error:
+        fields.setdefault("sha256", "")
+        return Statement(**fields)
+    except (TypeError, AttributeError) as error:
         raise DataError(f"it is not a statement ({error})") from None
 
 
 def in_order(statements: Iterable[Statement]) -> list[Statement]:
     """Sorted by time, then id; a statement that occurs twice, as after a merge, counts once."""
-    return sorted({statement.id: statement for statement in statements}.values(), key=lambda s: (s.time, s.id))
+    return sorted({statement.id: statement for statement in statements}.values(), key=attrgetter("time", "id"))
 
 
 def active(statements: Sequence[Statement]) -> list[Statement]:

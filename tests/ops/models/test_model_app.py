@@ -7,7 +7,7 @@ import base64
 import json
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -43,15 +43,24 @@ def packed(folder: Path) -> Packed:
     return opened(folder, digest(folder), LIMITS)
 
 
-def ask(packed: Packed, content: Any, limits: ServingLimits = LIMITS, **more: Any) -> httpx.Response:
-    """One request to the application, without a port."""
+def ask(
+    packed: Packed,
+    content: Any,
+    limits: ServingLimits = LIMITS,
+    then: Callable[[], object] = lambda: None,
+    **more: Any,
+) -> httpx.Response:
+    """One request to the application, without a port. then : called when it is answered"""
 
     async def call() -> httpx.Response:
         transport = httpx.ASGITransport(app=ModelServer(packed, limits).app(5001))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:5001") as client:
             body = content if isinstance(content, bytes) or hasattr(content, "__aiter__") else json.dumps(content)
             headers = {"Content-Type": "application/json", **more}
-            return await client.post("/invocations", content=body, headers=headers)
+            try:
+                return await client.post("/invocations", content=body, headers=headers)
+            finally:
+                then()
 
     return asyncio.run(call())
 
@@ -139,7 +148,7 @@ def test_a_body_without_a_declared_length_is_cut_off(packed: Packed) -> None:
 def test_a_body_that_does_not_come_is_not_waited_for(packed: Packed) -> None:
     async def slow() -> AsyncIterator[bytes]:
         yield b"{"
-        await asyncio.sleep(60)
+        await asyncio.sleep(600)
 
     assert ask(packed, slow(), SMALL).status_code == 408
 
@@ -148,11 +157,10 @@ def test_a_request_that_takes_too_long_is_given_up(packed: Packed, monkeypatch: 
     go_on = threading.Event()
 
     def stuck(*_: Any) -> None:
-        go_on.wait(60)
+        go_on.wait(200)
 
     monkeypatch.setattr(model_app, "answer", stuck)
-    threading.Timer(1.0, go_on.set).start()
-    refused = ask(packed, {"inputs": {"item": [ITEM]}}, replace(LIMITS, request_seconds=0.3))
+    refused = ask(packed, {"inputs": {"item": [ITEM]}}, replace(LIMITS, request_seconds=0.3), then=go_on.set)
     assert refused.status_code == 503
     with pytest.raises(TooSlow, match="fewer rows"):
         answer(packed, [{"item": ITEM}], 1, LIMITS, until=time.monotonic() - 1)

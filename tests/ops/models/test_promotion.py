@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ import fitted_project
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import wait_for
 
 from mediarank import store
 from mediarank.ops.models import model_registry, model_server, promotion
@@ -240,11 +240,8 @@ def test_the_champion_is_served_over_http(project: Path, kind: str) -> None:
             commands(project, port)[kind], env=variables, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        deadline = time.monotonic() + 180
-        while not _answers(port):
-            assert server.poll() is None, (project / "served.log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        wait_for(lambda: server.poll() is not None or _answers(port))
+        assert server.poll() is None, (project / "served.log").read_text()
         item = "images/sea_002.png"
         by_id = _ask(port, {"item": item}, count=100)
         assert [(hit["rank"], hit["query"]) for hit in by_id] == [(k, item) for k in range(1, 72)], "all but itself"
@@ -261,7 +258,7 @@ def test_the_champion_is_served_over_http(project: Path, kind: str) -> None:
         assert "not in the collection" in refused.value.read().decode()
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(200)
 
 
 @pytest.mark.slow

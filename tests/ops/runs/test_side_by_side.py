@@ -5,13 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 import toy_project
+from waiting import wait_for
 
 from mediarank.ops.runs.side_by_side import run_stages
 from mediarank.ops.runs.workspace_run import Done, FollowUp
@@ -155,10 +154,3 @@ def test_another_dvc_command_sees_that_the_output_is_being_written(finished: Pat
     finally:
         (finished / "pause").unlink()
         assert process.wait(120) == 0
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 200) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

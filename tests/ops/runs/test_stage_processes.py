@@ -7,11 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from waiting import wait_for
 
 from mediarank.ops.runs.stage_processes import Children, RunStopped
 
@@ -33,13 +32,6 @@ def parent(ignore: bool = False) -> list[str]:
 
 def children(root: Path, grace: float = 5.0, parallel: int = 2) -> Children:
     return Children(root, lambda: parallel, grace=grace)
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def pids(root: Path) -> list[int]:
@@ -119,7 +111,7 @@ def test_stopping_ends_what_runs_and_starts_no_more(tmp_path: Path) -> None:
         thread = threading.Thread(target=work)
         thread.start()
         found = pids(tmp_path)
-    thread.join(30)
+    thread.join(200)
     assert len(outcome) == 1
     assert all(map(gone, found))
     with pytest.raises(RunStopped):
@@ -127,7 +119,7 @@ def test_stopping_ends_what_runs_and_starts_no_more(tmp_path: Path) -> None:
 
 
 def test_turns_are_limited(tmp_path: Path) -> None:
-    inside, most, lock = 0, 0, threading.Lock()
+    inside, most, lock, two = 0, 0, threading.Lock(), threading.Barrier(2)
 
     def take_a_turn() -> None:
         nonlocal inside, most
@@ -135,7 +127,7 @@ def test_turns_are_limited(tmp_path: Path) -> None:
             with lock:
                 inside += 1
                 most = max(most, inside)
-            time.sleep(0.05)
+            two.wait(200)  # broken if only one gets in
             with lock:
                 inside -= 1
 

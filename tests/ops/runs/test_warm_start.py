@@ -5,12 +5,12 @@ from __future__ import annotations
 import signal
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import toy_project
+from waiting import wait_for
 
 from mediarank.ops.runs import warm_start
 from mediarank.ops.runs.stage_processes import Children, shell_command
@@ -58,9 +58,7 @@ def test_it_is_python_m_with_arguments_variables_and_folder(server: WarmStart, f
 
 def test_modules_are_imported_already(server: WarmStart, folder: Path) -> None:
     module(folder, "asks", "import sys; print('decimal' in sys.modules, 'fractions' in sys.modules)")
-    deadline = time.monotonic() + 60
-    while output(server, folder, "asks") != (0, ["True False"]):  # it imports while nobody asks
-        assert time.monotonic() < deadline
+    wait_for(lambda: output(server, folder, "asks") == (0, ["True False"]))  # it imports while nobody asks
 
 
 @pytest.mark.parametrize(
@@ -125,10 +123,3 @@ def test_which_lines_of_dvc_yaml_need_a_shell(tmp_path: Path, monkeypatch: pytes
         assert shell_command(line, tmp_path) == ("/bin/bash", "--noprofile", "--norc", "-c", line)
     monkeypatch.setenv("MEDIARANK_PYTHON", "/usr/bin/python3-of-another-place")
     assert shell_command("bin/mediarank collect", tmp_path)[-2:] == ("-c", "bin/mediarank collect")
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

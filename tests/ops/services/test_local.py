@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -14,7 +15,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 import psutil
 import pytest
 import toy_project
+from waiting import wait_for
 
 from mediarank.ops.services import access, environment, processes
 from mediarank.ops.services import local as services
@@ -51,14 +53,6 @@ def ask(address: str, body: Any = None, headers: Mapping[str, str] = MappingProx
                 raise
             time.sleep(0.2)  # Prefect's way of saying that its database is busy: ask again
     raise TimeoutError(address)
-
-
-def wait_for(condition: Callable[[], Any], seconds: float = 120) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    return found
 
 
 @pytest.fixture
@@ -142,6 +136,16 @@ def refused_elsewhere(addresses: Mapping[str, str], entry: Mapping[str, str]) ->
     found = ask(f"{mlflow}/api/2.0/mlflow/experiments/search", {"max_results": 5})
     assert "evil" not in [e["name"] for e in found["experiments"]]
 
+    explorer = addresses["explorer"]
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    for headers in ({"Origin": evil}, {"Origin": "null"}, {"Host": "evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        for path, method, body in (("/", "GET", None), ("/label", "POST", b"name=evil"), ("/label", "OPTIONS", None)):
+            status, found, _ = answer(f"{explorer}{path}", method, {**headers, **form}, body)
+            assert status in (403, 421), (path, headers)
+            assert "access-control-allow-origin" not in found
+    status, _, _ = answer(f"{explorer}/label", "POST", form, b"name=evil")
+    assert status >= 400, "without the page's token"
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # three servers and three runs: under a minute on a machine that is free, not on a busy one
@@ -207,7 +211,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     stage, grandchild = map(int, (project / "pids").read_text().split())
     ask(f"{api}/flow_runs/{run}/set_state", {"state": {"type": "CANCELLING", "name": "Cancelling"}}, entry)
     wait_for(lambda: state(run)["type"] == "CANCELLED")
-    wait_for(lambda: toy_project.gone(stage) and toy_project.gone(grandchild), seconds=30)
+    wait_for(lambda: toy_project.gone(stage) and toy_project.gone(grandchild))
 
     # ... and a workspace that goes on from there: the same bytes as a plain repro of the same.
     (project / "hold").unlink()
@@ -257,7 +261,35 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert processes.prefect_api(project) == ""
     services.down(project, said.append)
     assert said[-1] == "Nothing was running."
-    assert not list(Path(tempfile.gettempdir()).glob("runner_storage/*")) or os.environ.get("TMPDIR"), "all is below"
+    # What Prefect calls temporary is in a folder of this user and this project.
+    assert environment.temporary_folder(project).owner() == Path(project).owner()
+    assert (environment.temporary_folder(project) / "runner_storage").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_two_clones_are_up_at_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = services.up(project, say=lambda _: None)
+    other = toy_project.copy(project, project.parent / "other clone")
+    with pytest.raises(
+        services.ServiceError, match=r"choose other ports: .*MEDIARANK_EXPLORER_PORT=\d+ make up"
+    ) as taken:
+        services.up(other, say=lambda _: None)
+    chosen = dict(re.findall(r"(MEDIARANK_\w+_PORT)=(\d+)", str(taken.value)))
+    assert len(chosen) == 3, "all of them at once"
+    for name, port in chosen.items():
+        monkeypatch.setenv(name, port)
+    try:
+        second = services.up(other, say=lambda _: None)
+        assert not set(first.values()) & set(second.values())
+        entries = [access.authorization(access.prefect_access(root)) for root in (project, other)]
+        for address, own, foreign in ((first, *entries), (second, *reversed(entries))):
+            names = {d["name"] for d in ask(f"{address['prefect']}/api/deployments/filter", {}, own)}
+            assert names == {"nightly", "ingest", "promote", "rollback"}
+            assert answer(f"{address['prefect']}/api/variables/filter", "POST", foreign, b"{}")[0] == 401
+    finally:
+        services.down(other, say=lambda _: None)
+    assert all(record.alive for record in processes.read_records(project).values())
 
 
 def test_a_port_that_is_taken_is_named_with_its_variable(

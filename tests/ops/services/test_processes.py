@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
+from waiting import wait_for
 
 from mediarank.ops.services import processes
 
@@ -17,15 +18,9 @@ DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
 
 
 def launch(root: Path, *lines: str) -> processes.Record:
+    root.mkdir(exist_ok=True)
     program = "\n".join(["import signal, subprocess, sys, time", *lines])
     return processes.launch(root, "some", [sys.executable, "-c", program], "http://127.0.0.1:1", {"COLOUR": "blue"})
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_record_survives_being_written(tmp_path: Path) -> None:
@@ -38,6 +33,15 @@ def test_a_record_survives_being_written(tmp_path: Path) -> None:
     assert not read.alive
     processes.write_records(tmp_path, {})
     assert processes.read_records(tmp_path) == {}
+
+
+def test_a_copy_of_the_project_has_started_nothing(tmp_path: Path) -> None:
+    record = launch(tmp_path / "one", SLEEP)
+    processes.write_records(tmp_path / "one", {"some": record})
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    assert processes.read_records(tmp_path / "two") == {}
+    assert processes.read_records(tmp_path / "one") == {"some": record}
+    processes.end(record)
 
 
 def test_its_environment_and_log(tmp_path: Path) -> None:

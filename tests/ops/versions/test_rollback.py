@@ -227,3 +227,21 @@ def test_files_in_baseline_that_git_does_not_have_are_not_overwritten(versioned:
     with pytest.raises(RollbackRefused, match=r"baseline/mine\.json.*overwrite"):
         rollback(versioned, "v1")
     assert (versioned / "baseline/mine.json").read_text() == "not committed"
+
+
+def test_what_people_said_belongs_to_the_version(versioned: Path) -> None:
+    journal = versioned / "labels/journal/ada.jsonl"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("a statement\n")
+    with pytest.raises(RollbackRefused, match=r"ada\.jsonl.*Commit"):
+        rollback(versioned, "v1")
+    versioned_project.commit(versioned, "a statement")
+    left = git(versioned, "rev-parse", "HEAD")
+    rollback(versioned, "v1")
+    assert not journal.exists(), "the next run would bring the correction back"
+    rollback(versioned, left)
+    assert journal.read_text() == "a statement\n"
+    journal.write_text("a statement\nanother\n")
+    with pytest.raises(RollbackRefused, match=r"ada\.jsonl"):
+        rollback(versioned, "v1")
+    assert "another" in journal.read_text()

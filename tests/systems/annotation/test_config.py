@@ -50,6 +50,7 @@ def test_what_was_chosen_is_all_that_is_left() -> None:
     [
         ({"methods": ("rnn", "magic")}, "magic"),
         ({"methods": ()}, "methods"),
+        ({"methods": ("average",)}, "average"),
         ({"features": ()}, "features"),
         ({"distances": {"gist": "l1"}}, "gist"),
         ({"rounds": ()}, "pairs"),

@@ -12,7 +12,6 @@ from made_annotation import QUICK, TOPICS, made_inputs
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
 from mediarank.systems.annotation import report as annotation_report
-from mediarank.systems.annotation.config import METHODS
 from mediarank.systems.annotation.fit import fit, fit_model
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted
@@ -29,7 +28,7 @@ def fitted(inputs: Inputs) -> Fitted:
     return fit(inputs, QUICK)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", QUICK.methods)
 def test_every_method_finds_the_topic(method: str, inputs: Inputs, fitted: Fitted) -> None:
     measured = annotation_report.measure({method: fitted.scores[method]}, inputs.labels, EvaluationConfig(resamples=10))
     topical = measured.per_query[measured.per_query["query"].isin([word for words in TOPICS for word in words])]
@@ -38,7 +37,7 @@ def test_every_method_finds_the_topic(method: str, inputs: Inputs, fitted: Fitte
 
 
 def test_every_test_image_is_scored_for_every_known_word(inputs: Inputs, fitted: Fitted) -> None:
-    assert set(fitted.scores) == set(METHODS)
+    assert set(fitted.scores) == set(QUICK.methods)
     for matrix in fitted.scores.values():
         assert matrix.ids.tolist() == sorted(inputs.roles.items("test"))
         assert set(matrix.names) == set(inputs.labels["keywords"]["keyword"])
@@ -89,7 +88,7 @@ def test_few_queries_and_several_numbers_of_pairs(inputs: Inputs) -> None:
 
 def test_the_served_method_validated_best_or_is_pinned(inputs: Inputs, fitted: Fitted) -> None:
     model = fitted.model
-    assert model.methods == tuple(METHODS)
+    assert model.methods == QUICK.methods
     assert model.validation[model.served] == max(model.validation.values())
     config = replace(QUICK, methods=("jec", "best_feature"), serve="best_feature")
     assert fit(inputs, config).model.served == "best_feature"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 from made_annotation import QUICK, made_inputs
 
-from mediarank.evaluation.keywords import KeywordScores
+from mediarank.evaluation.keywords import KeywordScores, row_scores
 from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder
+from mediarank.systems.annotation.average import choose_average
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled, Part
-from mediarank.systems.annotation.methods import Tried, choose, fit_methods
+from mediarank.systems.annotation.methods import Tried, choose, fit_methods, folds_of
 from mediarank.systems.annotation.rankers import RANKERS
-from mediarank.systems.annotation.report import words_of
 
 
 def labelled(shuffled_fold: int | None = None) -> Labelled:
@@ -38,11 +39,11 @@ def test_a_ranker_does_not_see_the_words_of_held_out_images(name: str) -> None:
     first, second = (RANKERS[name](Part.outside(labelled(shuffled), 1), QUICK, True) for shuffled in (None, 1))
     assert [settings for settings, _ in first] == [settings for settings, _ in second]
     for (_, one), (_, other) in zip(first, second, strict=True):
-        parts = [r.tables if isinstance(r, BoostedOrder) else r.weights for r in (one, other)]
-        np.testing.assert_array_equal(*parts)
+        for field in fields(one):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
 
 
-@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature", "aligned"])
+@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature", "aligned", "margin"])
 def test_a_ranker_learns_which_feature_tells(name: str) -> None:
     _, ranker = RANKERS[name](Part.outside(labelled(), None), QUICK, False)[-1]
     if isinstance(ranker, BoostedOrder):
@@ -50,6 +51,27 @@ def test_a_ranker_learns_which_feature_tells(name: str) -> None:
     else:
         colour, noise = ranker.weights
     assert colour > 2 * noise
+
+
+def test_jec_divides_by_the_deviation_or_by_the_maximum() -> None:
+    part = Part.outside(labelled(), None)
+    for name, size in (("jec", np.std), ("jec_maximum", np.max)):
+        [(_, ranker)] = RANKERS[name](part, QUICK, False)
+        expected = [1 / len(QUICK.features) / size(values) for values in part.labelled.stack]
+        np.testing.assert_allclose(ranker.weights, expected, rtol=1e-4)
+
+
+def test_a_labelled_image_is_placed_without_its_own_words() -> None:
+    """In the space of kernel CCA, what an image's own words say must not move the image itself."""
+    images = labelled()
+    rows = images.keywords.rows.copy()
+    rows[0] = 1 - rows[0]
+    changed = replace(images, keywords=Keywords(images.keywords.words, rows))
+    parts = [Part.outside(these, None) for these in (images, changed)]
+    near = [part.similarity(RANKERS["kcca"](part, QUICK, False)[0][1]) for part in parts]
+    assert np.isneginf(near[0][0, 0])
+    others = np.corrcoef(near[0][0, 1:], near[1][0, 1:])[0, 1]
+    assert others > 0.9, "its neighbours stay, though it now has all the other words"
 
 
 def test_the_best_on_held_out_images_is_chosen() -> None:
@@ -73,6 +95,44 @@ def test_of_what_can_not_be_distinguished_the_most_balanced_is_chosen() -> None:
     certain = replace(greedy, error=0.001)
     assert choose([balanced, certain, worse]) is certain
     assert choose([worse, tried(0.25, 0.24)]) is worse
+
+
+def test_for_images_the_best_suggestions_of_single_images_are_chosen() -> None:
+    tried = [
+        Tried({}, KeywordRule("count"), KeywordScores(0.5, 0.5, 0.5, 9, 0, image_f1=0.2)),
+        Tried({}, KeywordRule("count"), KeywordScores(0.1, 0.3, 0.15, 9, 0, image_f1=0.4)),
+    ]
+    assert [choose(tried, aim) for aim in ("f1", "image_f1")] == tried
+
+
+def test_held_out_scores_are_those_that_were_measured() -> None:
+    images = labelled()
+    found = fit_methods(images, ["ridge", "tagprop", "2pknn"], QUICK)
+    for method in found.values():
+        held_out = zip(folds_of(images), method.chosen.held_out_scores(), strict=True)
+        scores = [row_scores(part.true, rows, QUICK.words) for part, rows in held_out]
+        assert np.mean([one.f1 for one in scores]) == pytest.approx(method.chosen.scores.f1)
+
+
+def test_an_average_takes_what_helps_and_leaves_out_what_does_not() -> None:
+    """Two methods know half of the words each; a third deals them at random, loudly."""
+    rng = np.random.default_rng(0)
+    true = [(rng.random((30, 8)) < 0.3).astype(np.float32) for _ in range(2)]
+    for rows in true:
+        rows[:, :2] = 1  # every image has words
+
+    def knows(words: slice) -> list[np.ndarray]:
+        shown = [np.zeros_like(rows) for rows in true]
+        for rows, own in zip(true, shown, strict=True):
+            own[:, words] = rows[:, words]
+        return shown
+
+    held_out = {"first": knows(slice(0, 4)), "second": knows(slice(4, 8))}
+    held_out["noise"] = [100 * rng.random(rows.shape, np.float32) for rows in true]
+    found = choose_average(held_out, true, 5, "f1")
+    assert set(found.of) == {"first", "second"}
+    assert found.units == tuple(float(np.concatenate(held_out[name]).std()) for name in found.of)
+    assert found.scores.recall > 0.95
 
 
 def test_words_dealt_at_random_are_not_found() -> None:

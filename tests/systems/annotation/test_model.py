@@ -11,7 +11,6 @@ import pytest
 from made_annotation import QUICK, made_inputs
 
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, WeightedSum
-from mediarank.systems.annotation.config import METHODS
 from mediarank.systems.annotation.fit import fit
 from mediarank.systems.annotation.model import Model
 from mediarank.systems.contract import Inputs
@@ -56,7 +55,7 @@ def again(inputs: Inputs, fitted: Fitted) -> Model:
     return Model.from_arrays(arrays, json.loads(json.dumps(facts, sort_keys=True)), Parts(inputs.features))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", QUICK.methods)
 def test_every_method_gives_the_scores_of_the_stage(method: str, inputs: Inputs, fitted: Fitted, again: Model) -> None:
     recorded = fitted.scores[method]
     items = recorded.ids.tolist()

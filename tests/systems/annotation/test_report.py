@@ -10,7 +10,8 @@ from mediarank.evaluation.blocks import Gallery, Table
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.report import Report, render
 from mediarank.labels import Labels
-from mediarank.systems.annotation.report import images_gallery, measure, section, words_of
+from mediarank.systems.annotation.image_words import words_of
+from mediarank.systems.annotation.report import images_gallery, measure, section
 from mediarank.types import DataError, FeatureMatrix
 
 WORDS = tuple("abcdefgh")
@@ -79,14 +80,15 @@ def test_the_section_shows_all_of_it() -> None:
     found = section(both, measured, LABELS, lambda _: None, 4, {}, figures)
     assert next(fact.value for fact in found.facts) == "good"
     headings = [block.heading for block in found.blocks[1:]]
-    assert headings == ["Methods", "Effect of k", "More or fewer words", "Images and their words", "Words"]
-    words = found.blocks[-1]
+    assert headings == ["Images and their words", "Words", "Methods", "More or fewer words", "Figures of the paper"]
+    words = found.blocks[2]
     assert isinstance(words, Table)
     assert [row[0] for row in words.rows] == ["a", "b", "h"], "frequent words first"
     page = render(Report("x", (), [found]))
     assert "&lt;bad&gt;" in page
     plain = section(both, measured, LABELS, lambda _: None, 4, {}, {})
-    assert "Effect of k" not in [block.heading for block in plain.blocks[1:]]
+    assert "Effect of k" in page
+    assert "Figures of the paper" not in [block.heading for block in plain.blocks[1:]]
 
 
 def test_images_are_shown_with_right_wrong_and_missing_words() -> None:

@@ -16,7 +16,7 @@ from mediarank.learners.pairwise.supervision import supervise
 from mediarank.systems.attributes import config as attributes_config
 from mediarank.systems.attributes import report as attributes_report
 from mediarank.systems.attributes.fit import fit
-from mediarank.systems.attributes.report import equal_separation, measure, pairs_in_order, section, weights_figure
+from mediarank.systems.attributes.report import equal_separation, measure, pairs_in_order, section, weights_table
 from mediarank.types import FeatureMatrix
 
 
@@ -36,11 +36,11 @@ def test_the_section_shows_items_from_weakest_to_strongest() -> None:
     _, facts = fitted.model.to_arrays()
     measured = measure(fitted.scores, inputs.labels, EvaluationConfig(resamples=50))
     page = section(fitted.scores, measured, inputs.labels, lambda item: None, 5, facts, fitted.figures)
-    gallery = page.blocks[-1]
+    gallery = page.blocks[1]
     assert isinstance(gallery, Gallery)
     assert [row.title for row in gallery.rows] == ["green", "open"]
     weakest, strongest = gallery.rows[1].tiles[0], gallery.rows[1].tiles[-1]
-    best = fitted.scores[page.facts[0].value]
+    best = fitted.scores[page.facts[0].note.removeprefix("--method ")]
     values, ids = best.values[:, best.names.index("open")], best.ids
     assert (weakest.title, strongest.title) == (ids[values.argmin()], ids[values.argmax()])
     assert weakest.rank == 1
@@ -71,9 +71,10 @@ def test_kernel_weights_are_drawn_as_shares() -> None:
         "kernels": [{"feature": "gist", "kernel": "rbf"}, {"feature": "gist", "kernel": "linear"}],
         "learned": {"rankmkl": {"open": {"weights": [3.0, 1.0]}, "flat": {"weights": [0.0, 0.0]}}},
     }
-    drawn = weights_figure(facts)
-    assert "gist_linear" in drawn.svg
-    assert all(share in drawn.svg for share in ("75", "25"))
+    drawn = weights_table(facts)
+    assert list(drawn.values.columns) == ["gist_rbf", "gist_linear"]
+    assert drawn.values.loc["open"].tolist() == [0.75, 0.25]
+    assert drawn.values.loc["flat"].tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("module", [attributes_config, attributes_report])

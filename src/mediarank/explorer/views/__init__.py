@@ -11,6 +11,7 @@ from mediarank.explorer.views import (
     item,
     media,
     quarantine,
+    report,
     review,
     search,
     teach,
@@ -28,4 +29,5 @@ ROUTERS: Final = (
     teach.router,
     versions.router,
     quarantine.router,
+    report.router,
 )

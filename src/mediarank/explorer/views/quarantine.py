@@ -1,4 +1,4 @@
-"""What can't be used, with reasons, and what the checks found."""
+"""What can't be used, with reasons, what it needs and a picture where there is one; and what the checks found."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from mediarank import store
+from mediarank.asking.quarantine import current_quarantine
 from mediarank.explorer.app import explorer_of
 
 router = APIRouter()
@@ -17,28 +18,26 @@ router = APIRouter()
 @router.get("/quarantine")
 def quarantine(request: Request, reason: str = "") -> Response:
     explorer = explorer_of(request)
-    data = explorer.snapshot.workspace.data
-    rows = _rows(data)
+    snapshot = explorer.snapshot
+    found = current_quarantine(snapshot.workspace.data)
+    rows = found.table.astype(str).to_dict("records")
     reasons: dict[str, int] = {}
     for row in rows:
         reasons[row["reason"]] = reasons.get(row["reason"], 0) + 1
     return explorer.page(
         "quarantine.html",
         "/quarantine",
-        rows=[row for row in rows if not reason or row["reason"] == reason],
+        rows=[
+            {**row, "pictured": row["what"] == "file" and row["item_id"] in snapshot.place}
+            for row in rows
+            if not reason or row["reason"] == reason
+        ],
+        note=found.note,
         reasons=sorted(reasons.items(), key=lambda pair: -pair[1]),
         reason=reason,
-        checks=_checks(data),
+        skipped=found.skipped.astype(str).to_dict("records"),
+        checks=_checks(snapshot.workspace.data),
     )
-
-
-def _rows(data: Path) -> list[dict[str, str]]:
-    """The table of the latest stage that wrote one."""
-    for stage in ("frames", "manifest"):
-        path = data / stage / "quarantine.csv"
-        if path.exists():
-            return [{str(k): str(v) for k, v in row.items()} for row in store.read_quarantine(path).to_dict("records")]
-    return []
 
 
 def _checks(data: Path) -> list[dict[str, Any]]:

@@ -10,9 +10,10 @@ from fastapi.responses import RedirectResponse, Response
 
 from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Fields, explorer_of, link
-from mediarank.explorer.queues import QUEUES, Queue, Queues, learn_now
+from mediarank.explorer.queues import Queue, Queues, learn_now
 from mediarank.explorer.snapshot import Snapshot
 from mediarank.teaching.learning import Taught
+from mediarank.teaching.queues import QUEUES
 from mediarank.types import DataError
 
 router = APIRouter()

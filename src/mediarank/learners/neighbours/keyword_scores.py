@@ -2,7 +2,6 @@
 
 A `KeywordRule` is a rule with its numbers. `count` (eq 6 of paper 001) and `transfer` (JEC) need nothing else. `vote`,
 `two_pass` and `ridge` give raw scores that are comparable between images but not between words, so each word gets its
-`two_pass` and `ridge` give raw scores that are comparable between images but not between words, so each word gets its
 own scale: a power of its frequency, or of its lead (how much higher images with the word score). `sigmoid` is
 TagProp's: votes through one curve per word. Rules learn from training images that are used as queries without their
 words (`TrainingQueries`). Cross-validation tries the `CANDIDATES`.
@@ -151,6 +150,7 @@ SCALES: Final[Sequence[tuple[Literal["frequency", "lead"], float]]] = (
     *(("frequency", power) for power in (0.25, 0.5, 0.75)),
     *(("lead", power) for power in (0.25, 0.5, 0.625, 0.75, 0.875, 1.0)),
 )
+UNSCALED: Final[tuple[Literal["frequency", "lead"], float]] = ("lead", 0.0)
 CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
     "count": [KeywordRule("count", k) for k in (5, 10, 20, 30, 50, 100, 200, 400)],
     "transfer": [KeywordRule("transfer", k) for k in (2, 5, 10, 20)],
@@ -160,11 +160,13 @@ CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
     ],
     "two_pass": [
         KeywordRule("two_pass", per_word=per_word, sharpness=sharpness, scale=scale, power=power)
-        for per_word, sharpness, (scale, power) in product((1, 3), (2.0, 4.0), (("lead", 0.0), *SCALES))
+        for per_word, sharpness, (scale, power) in product((1, 3), (2.0, 4.0), (UNSCALED, *SCALES))
     ],
     "ridge": [
         KeywordRule("ridge", sharpness=sharpness, penalty=penalty, scale=scale, power=power)
-        for sharpness, penalty, (scale, power) in product((0.125, 0.25, 0.5), (0.03, 0.1, 0.3), SCALES)
+        for sharpness, penalty, (scale, power) in product(
+            (0.125, 0.25, 0.5), (0.003, 0.01, 0.03, 0.1, 0.3), (UNSCALED, *SCALES)
+        )
     ],
     "sigmoid": [KeywordRule("sigmoid", 100)],
 }

@@ -1,8 +1,9 @@
-"""Two ways to rank labelled images by nearness: by a weighted sum of distances, or by a learned order.
+"""Ways to rank labelled images by nearness: by a weighted sum of distances, by a learned order, or in a space.
 
-Both turn distances (types, queries, images) into similarities (queries, images), higher is nearer. `WeightedSum` is
+All turn distances (types, queries, images) into similarities (queries, images), higher is nearer. `WeightedSum` is
 JEC and its variants. `BoostedOrder` is what RankBoost learned (paper 001): for each type a step function of the rank.
-It scores a query by selecting the few distances at which its steps lie, without sorting the collection.
+It scores a query by selecting the few distances at which its steps lie, without sorting the collection. The space is
+in `semantic_space.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mediarank.learners.neighbours.semantic_space import SemanticSpace
 from mediarank.similarity.distance_stack import weighted_similarity
 from mediarank.similarity.rank_levels import Levels, Thresholds, cuts
 from mediarank.similarity.row_blocks import for_blocks
@@ -90,7 +92,7 @@ class BoostedOrder:
         return out
 
 
-NeighbourRanker = WeightedSum | BoostedOrder
+NeighbourRanker = WeightedSum | BoostedOrder | SemanticSpace
 
 
 @njit(cache=True, nogil=True)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from scipy.special import ndtri
 
 from mediarank.learners.online.first_order import TripletLearner
 from mediarank.types import DataError, Floats
@@ -70,6 +69,8 @@ class SCW(SecondOrderRanker):
     def parameters(self) -> tuple[float, float]:
         if not 0.5 < self.confidence < 1:
             raise DataError(f"The confidence of SCW must lie between 0.5 and 1, not at {self.confidence}.")
+        from scipy.special import ndtri  # slow to import
+
         return self.C, float(ndtri(self.confidence))
 
 

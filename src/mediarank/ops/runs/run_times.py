@@ -30,7 +30,7 @@ class Progress:
         self._stages = {stage.address: stage for stage in stages}
         self._places = places
         self._mutex = threading.Lock()
-        self._last = _read(self._path)
+        self._last = read_times(self._path)
         self._new: dict[str, float] = {}
         self._running: dict[str, float] = {}
         self._over: set[str] = set()
@@ -124,7 +124,8 @@ def _longest_ways(stages: Sequence[Stage], times: Mapping[str, float]) -> dict[s
     return ways
 
 
-def _read(path: Path) -> dict[str, float]:
+def read_times(path: Path) -> dict[str, float]:
+    """Stage -> seconds; empty where no times were kept."""
     try:
         return {str(k): float(v) for k, v in json.loads(path.read_text()).items()}
     except (OSError, ValueError, AttributeError, TypeError):

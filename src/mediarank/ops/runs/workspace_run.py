@@ -26,6 +26,8 @@ from typing import Self
 from mediarank.ops.runs.dag import LOCK, Stage
 from mediarank.ops.runs.dvc_process import PASSING, DvcFailed, DvcProcess
 from mediarank.ops.runs.one_at_a_time import one_run, take
+from mediarank.ops.runs.report_baseline import STAGE as REPORT
+from mediarank.ops.runs.report_baseline import renew_baseline
 from mediarank.ops.runs.run_times import Progress
 from mediarank.ops.runs.stage_processes import Children, Ended, shell_command, starts_warm
 from mediarank.ops.services.environment import state_folder
@@ -169,6 +171,7 @@ class PipelineRun(Workspace):
     def __init__(self, root: Path, say: Say, seconds: float) -> None:
         super().__init__(root, say, seconds)
         self._moved: set[str] = set()
+        self._stale: set[str] = set()
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -194,6 +197,8 @@ class PipelineRun(Workspace):
         stack.callback(self._dvc.close)
         self._plan = self._dvc.plan()
         self._stages = {stage.address: stage for stage in self._plan.stages}
+        if renew_baseline(self.root, self._plan.stages):
+            self._stale.add(REPORT)  # the plan was read before
         self._progress = Progress(state_folder(self.root), self._plan.stages, _jobs)
         stack.callback(self._tidy)
         return held
@@ -205,7 +210,7 @@ class PipelineRun(Workspace):
     def bring_up_to_date(self, address: str, say: Say) -> Done:
         """Reproduce one stage, whose upstream stages are up to date, if necessary."""
         stage = self._stages[address]
-        if stage.unchanged and self._moved.isdisjoint(stage.upstream):
+        if stage.unchanged and address not in self._stale and self._moved.isdisjoint(stage.upstream):
             self._progress.skip(address)
             return Done.CACHED
         if any(starts_warm(shell_command(line, self.root)) for line in stage.commands):

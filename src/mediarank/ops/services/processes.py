@@ -67,9 +67,12 @@ def alone(root: Path) -> Iterator[None]:
 
 
 def read_records(root: Path) -> dict[str, Record]:
+    """What this project has started; a copy of its folder has started nothing."""
+    folder = state_folder(root)
     try:
-        found = open_json((state_folder(root) / RECORDS).read_bytes())
-        return {name: Record(**fields) for name, fields in found.items()}
+        found = open_json((folder / RECORDS).read_bytes())
+        records = {name: Record(**fields) for name, fields in found.items()}
+        return {name: record for name, record in records.items() if Path(record.log).is_relative_to(folder)}
     except (OSError, ValueError, TypeError, AttributeError):  # none yet, or damaged: there is nothing to end
         return {}
 

@@ -6,11 +6,13 @@ tables row by row; a corrected label counts as one row removed and one row added
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mediarank.media.shards import INDEX, listed
 from mediarank.ops.runs.tracked_values import flatten
 from mediarank.ops.versions.lockfile import Lock
 from mediarank.ops.versions.objects import Objects
@@ -46,13 +48,19 @@ class DataChanges:
 
 def data_changes(before: Lock | None, after: Lock, objects: Objects) -> DataChanges:
     """How the collection of `after` differs from that of `before`; without `before`, everything is new."""
-    old, new = (_folder(lock, MEDIA, objects) for lock in (before, after))
+    old, new = (media_contents(lock, objects) for lock in (before, after))
     return DataChanges(
         added=tuple(sorted(new.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - new.keys())),
         changed=tuple(sorted(item for item in old.keys() & new.keys() if old[item] != new[item])),
         labels=_label_changes(before, after, objects),
     )
+
+
+def media_contents(lock: Lock | None, objects: Objects) -> dict[str, str]:
+    """item -> the fingerprint of its content: its sha256, or DVC's hash in versions from before there were shards"""
+    files = _folder(lock, MEDIA, objects)
+    return listed(io.BytesIO(objects.read(files[INDEX])), "sha256") if INDEX in files else files
 
 
 def param_changes(before: Lock, after: Lock) -> dict[str, tuple[str, str]]:

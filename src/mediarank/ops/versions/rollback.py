@@ -1,4 +1,4 @@
-"""Return to an earlier version: its data, params and lock, as a new commit, so that it can be undone the same way.
+"""Return to an earlier version: its data, params, lock and label journal, as a new commit that can be undone likewise.
 
 Nothing is changed before everything is available: uncommitted changes are refused, and contents that the cache lacks
 are fetched first. Then the version's files come from git and its data from DVC, and every file is read and compared
@@ -24,11 +24,14 @@ from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN
 from mediarank.ops.versions.objects import Objects
 from mediarank.ops.versions.verify import checkout, heal
 from mediarank.seals import open_json
+from mediarank.teaching.journal import FOLDER, LABEL_STREAM
 from mediarank.types import DataError, MediarankError
 
 SETTINGS: Final = (LOCK, PLAN, PARAMS)
 BASELINE: Final = "baseline"
-RESTORED: Final = (*SETTINGS, BASELINE, "data")
+JOURNAL: Final = (FOLDER / LABEL_STREAM).as_posix()
+"""What people said is part of a version: with today's statements, the next run would undo the rollback."""
+RESTORED: Final = (*SETTINGS, BASELINE, JOURNAL, "data")
 """The parts of a version besides its code that git keeps; below `data` only the ignore files."""
 NOTE: Final = "rollback.json"
 SHOWN: Final = 3
@@ -87,10 +90,12 @@ def rollback(
         repair_rwlock(root)
         _put_back_interrupted(root, say)
         target = find_version(root, version)
-        _refuse_changes(root)
+        _refuse_uncommitted(root)
+        _refuse_edited(root)
         left = git(root, "rev-parse", "HEAD")
         with Objects(root, remote) as objects:
             files = _gather(target, objects, say)
+        _refuse_uncommitted(root)  # again: fetching may have taken long, and somebody may have said something meanwhile
         with _noted(root, left, target.commit, say):
             _restore(root, target.commit, say)
             _verify(root, target, files, remote, say)
@@ -114,8 +119,8 @@ def _gather(target: Version, objects: Objects, say: Callable[[str], None]) -> di
     return files
 
 
-def _refuse_changes(root: Path) -> None:
-    """Refuse anything uncommitted, which could be lost: tracked files, a run's lock, edited data."""
+def _refuse_uncommitted(root: Path) -> None:
+    """Refuse what git does not have and could be lost: changes of tracked files, a run's lock, new statements."""
     changed = git(root, "status", "--porcelain", "--untracked-files=no").splitlines()
     changed += git(root, "status", "--porcelain", "--", *SETTINGS).splitlines()
     if changed:
@@ -123,12 +128,16 @@ def _refuse_changes(root: Path) -> None:
             f"There are changes that are not committed: {_some(sorted({line[3:] for line in changed}))}. Commit them "
             "(then they are a version to come back to) or undo them, and try again."
         )
-    unknown = git(root, "ls-files", "--others", "--", BASELINE).splitlines()
+    unknown = git(root, "ls-files", "--others", "--", BASELINE, JOURNAL).splitlines()
     if unknown:
         raise RollbackRefused(
             f"git does not have {_some(unknown)}, which a rollback may overwrite. Commit them or move them away, and "
             "try again."
         )
+
+
+def _refuse_edited(root: Path) -> None:
+    """Refuse data that was changed by hand."""
     edited = _edited_outs(root)
     if edited:
         raise RollbackRefused(

@@ -15,19 +15,24 @@ from pydantic import Field
 from mediarank.learners.boosting.rankboost import Step
 from mediarank.types import ConfigError
 
+Aim = Literal["f1", "image_f1"]
+"""What settings are chosen for: F1 of the means over words, as the papers report it, or the mean F1 of an image."""
+
 
 @dataclass(frozen=True)
 class Method:
-    """ranker : of the neighbours; rules : for scoring words, of which cross-validation chooses one"""
+    """ranker : of the neighbours; rules : for scoring words, of which cross-validation chooses one, for this aim"""
 
     ranker: str
     rules: tuple[str, ...]
+    aim: Aim = "f1"
 
 
 METHODS: Final[Mapping[str, Method]] = {
     "best_feature": Method("best_feature", ("transfer",)),
     "jec": Method("jec", ("transfer",)),
     "jec_vote": Method("jec", ("count", "vote")),
+    "jec_maximum": Method("jec_maximum", ("transfer",)),
     "least_squares": Method("least_squares", ("transfer",)),
     "lasso": Method("lasso", ("transfer",)),
     "nw_rnn": Method("nw_rnn", ("count", "vote")),
@@ -41,7 +46,17 @@ METHODS: Final[Mapping[str, Method]] = {
     "ridge_tagprop": Method("tagprop", ("ridge",)),
     "2pknn_aligned": Method("aligned", ("two_pass",)),
     "ridge_aligned": Method("aligned", ("ridge",)),
+    "2pknn_margin": Method("margin", ("two_pass",)),
+    "ridge_margin": Method("margin", ("ridge",)),
+    "kcca_2pknn": Method("kcca", ("two_pass",)),
+    "kcca_vote": Method("kcca", ("vote",)),
+    "kcca_2pknn_tagprop": Method("kcca_tagprop", ("two_pass",)),
+    "kcca_vote_tagprop": Method("kcca_tagprop", ("vote",)),
+    "ridge_images": Method("jec", ("ridge",), "image_f1"),
+    "ridge_tagprop_images": Method("tagprop", ("ridge",), "image_f1"),
 }
+AVERAGE: Final = "average"
+"""Adds the scores of those other methods that do best together."""
 
 
 Count = Annotated[int, Field(ge=1)]
@@ -51,7 +66,7 @@ Count = Annotated[int, Field(ge=1)]
 class Config:
     """features : the types that images are compared by
     distances : feature type -> l1, l2, kl, chi2 or cosine; l1 by default
-    methods : names in METHODS
+    methods : names in METHODS, and `average`, which adds up those of the others that do best together
     serve : the method that answers by default; without it, the one that validated best
     serve_for : what it must be best for: `images` (the F1 of an image's words, which people see) or `words` (F1 of the
         means over words, which the papers report, and which favours rare words)
@@ -91,10 +106,11 @@ class Config:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if method not in METHODS]
-        if unknown or not self.methods:
+        unknown = [method for method in self.methods if method not in (*METHODS, AVERAGE)]
+        if unknown or not self.parts:
             raise ConfigError(
-                f"systems.annotation.methods: {', '.join(unknown) or 'none'}; choose of {', '.join(METHODS)}."
+                f"systems.annotation.methods: {', '.join(unknown or self.methods) or 'none'}; choose from "
+                f"{', '.join(METHODS)}, and {AVERAGE} beside them."
             )
         if not self.features:
             raise ConfigError("systems.annotation.features: name at least one feature type.")
@@ -105,6 +121,16 @@ class Config:
             raise ConfigError(
                 "systems.annotation: give at least one number of pairs, rounds, ndcg_depth and alignment_powers."
             )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The methods that are fitted by themselves."""
+        return tuple(method for method in self.methods if method != AVERAGE)
+
+    @property
+    def aim(self) -> Aim:
+        """What the served method and the average are chosen for."""
+        return "image_f1" if self.serve_for == "images" else "f1"
 
     def with_only(self, settings: Mapping[str, int]) -> Config:
         """With the numbers that were chosen, where there was a choice."""

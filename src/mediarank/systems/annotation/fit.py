@@ -1,7 +1,8 @@
 """`annotation`: which keywords fit this image? (paper 001)
 
 Labelled images that look like a new one give it their words. `images.py` has the distances among training images,
-`rankers.py` and `methods.py` fit the methods and choose their settings, `model.py` is what is kept.
+`rankers.py` and `methods.py` fit the methods and choose their settings, `average.py` which of them are averaged,
+`model.py` is what is kept.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import numpy as np
 from mediarank.evaluation.keywords import METRICS
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.pairwise.image_folds import deal_folds
-from mediarank.systems.annotation.config import Config
+from mediarank.systems.annotation.average import choose_average
+from mediarank.systems.annotation.config import AVERAGE, Config
+from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled
-from mediarank.systems.annotation.methods import FittedMethod, fit_methods
+from mediarank.systems.annotation.methods import FittedMethod, fit_methods, folds_of
 from mediarank.systems.annotation.model import Model, pack
-from mediarank.systems.annotation.report import words_of
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import DataError, FeatureMatrix, NotApplicable
@@ -60,23 +62,29 @@ def fit_model(
     fold_of = deal_folds([None] * len(items), config.folds, config.seed, [group_of[item] for item in items])
     rng = np.random.default_rng([config.seed, 0])
     asked = np.sort(rng.choice(len(items), config.queries_among(len(items)), replace=False))
-    fitted = fit_methods(Labelled.of(rows, config.measures, keywords, fold_of, asked), config.methods, config)
+    labelled = Labelled.of(rows, config.measures, keywords, fold_of, asked)
+    fitted = fit_methods(labelled, config.parts, config)
     arrays, settings = pack(
         keywords,
         {method: found.ranker for method, found in fitted.items()},
         {method: found.rule for method, found in fitted.items()},
     )
-    aim = "image_f1" if config.serve_for == "images" else "f1"
-    validation = {method: float(getattr(found.chosen.scores, aim)) for method, found in fitted.items()}
+    settings = {method: settings[method] | dict(found.chosen.settings) for method, found in fitted.items()}
+    validation = {method: float(getattr(found.chosen.scores, config.aim)) for method, found in fitted.items()}
+    if AVERAGE in config.methods:
+        held_out = {method: found.chosen.held_out_scores() for method, found in fitted.items()}
+        average = choose_average(held_out, [part.true for part in folds_of(labelled)], config.words, config.aim)
+        settings[AVERAGE] = {"of": list(average.of), "units": list(average.units)}
+        validation[AVERAGE] = float(getattr(average.scores, config.aim))
     facts = {
-        "methods": list(fitted),
+        "methods": list(config.methods),
         "validation": validation,
         "served": choose_served(validation, config.serve),
         "features": list(config.features),
         "distances": list(config.measures),
         "items": list(items),
         "words": words,
-        "settings": {method: settings[method] | dict(found.chosen.settings) for method, found in fitted.items()},
+        "settings": settings,
     }
     return Model(arrays, facts, inputs.features), fitted
 

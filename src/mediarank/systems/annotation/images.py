@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mediarank.learners.neighbours.keywords import Keywords
-from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker
+from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.learners.neighbours.preferences import Preferences, draw_preferences
+from mediarank.learners.neighbours.semantic_space import SemanticSpace
 from mediarank.similarity.distance_stack import spreads, stack_distances
 from mediarank.similarity.rank_levels import Levels, levels_of, rank_thresholds
 from mediarank.types import Floats, NotApplicable
@@ -53,19 +54,35 @@ class Labelled:
         rows : for each feature type (images, d) vectors, taken one after another
         measures : the distance of each feature type
         """
+        found = (
+            stack_distances([part if len(asked) == len(part) else part[asked]], [part], [measure])[0]
+            for part, measure in zip(rows, measures, strict=True)
+        )
+        return cls.of_distances(found, len(measures), keywords, fold_of, asked)
+
+    @classmethod
+    def of_distances(
+        cls, found: Iterable[Floats], types: int, keywords: Keywords, fold_of: Positions, asked: Positions
+    ) -> Labelled:
+        """From distances. found : for each feature type (queries, images), taken one after another"""
         thresholds = rank_thresholds(len(keywords))
-        stack = np.empty((len(measures), len(asked), len(keywords)), dtype=np.float32)
+        stack = np.empty((types, len(asked), len(keywords)), dtype=np.float32)
         levels = np.empty(stack.shape, dtype=np.uint8)
-        for k, (part, measure) in enumerate(zip(rows, measures, strict=True)):
-            queries = part if len(asked) == len(part) else part[asked]
-            [distances] = stack_distances([queries], [part], [measure])
+        for k, distances in enumerate(found):
             stack[k] = distances
             distances[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
             levels[k] = levels_of(distances, thresholds)
         return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
 
-    def similarity(self, ranker: NeighbourRanker, rows: Positions) -> Floats:
-        """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves."""
+    def similarity(self, ranker: NeighbourRanker, rows: Positions, known: bool = False) -> Floats:
+        """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves.
+
+        known : the ranker has learned from these queries
+        """
+        if known and isinstance(ranker, SemanticSpace):
+            found = ranker.of_known(self.asked[rows])
+            found[np.arange(len(rows)), self.asked[rows]] = -np.inf
+            return found
         found = np.empty((len(rows), len(self.keywords)), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             block = slice(start, start + BLOCK)  # copy some rows at a time; all of them would take gigabytes
@@ -84,6 +101,7 @@ class Part:
     rows : queries among them, as places in `asked`
     held : the other queries
     images : positions
+    fitted : rankers that others are built on
     """
 
     labelled: Labelled
@@ -91,6 +109,7 @@ class Part:
     held: Positions
     images: Positions
     keywords: Keywords
+    fitted: dict[str, WeightedSum] = field(default_factory=dict)
     _drawn: dict[tuple[Any, ...], Preferences] = field(default_factory=dict)
 
     @classmethod
@@ -103,7 +122,7 @@ class Part:
     def similarity(self, ranker: NeighbourRanker, held_out: bool = False) -> Floats:
         """(queries, images of the part); the queries are those of the part, or the held-out ones."""
         rows = self.held if held_out else self.rows
-        return np.ascontiguousarray(self.labelled.similarity(ranker, rows)[:, self.images])
+        return np.ascontiguousarray(self.labelled.similarity(ranker, rows, not held_out)[:, self.images])
 
     @property
     def true(self) -> Floats:

@@ -3,13 +3,13 @@
 `fit_methods` chooses by cross-validation over training images: in each fold a ranker is fitted to the other images
 alone and every candidate rule is measured on the held-out ones; then the ranker is fitted to all of them. Precision is
 easily traded for recall at an equal F1, so of the candidates within a standard error of the highest F1, the one with
-the highest min(precision, recall) is chosen.
+the highest min(precision, recall) is chosen. The scores of held-out images are kept: `average.py` combines them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,12 @@ from mediarank.evaluation.keywords import METRICS, KeywordScores, row_scores
 from mediarank.learners.neighbours.keyword_scores import CANDIDATES, DEEPEST, KeywordRule, TrainingQueries
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.learners.neighbours.neighbour_votes import find_neighbours
-from mediarank.systems.annotation.config import METHODS, Config
+from mediarank.systems.annotation.config import METHODS, Aim, Config
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.rankers import RANKERS
 from mediarank.types import Floats
+
+_NONE: Floats = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,18 @@ class Tried:
     """What cross-validation tried: settings of the ranker, a rule, and their results on held-out images.
 
     error : the standard error of F1 over the folds
+    held_out : per fold its rule and the raw scores of its held-out images
     """
 
     settings: Mapping[str, int]
     rule: KeywordRule
     scores: KeywordScores
     error: float = 0.0
+    held_out: Sequence[tuple[KeywordRule, Floats]] = field(default=(), repr=False)
+
+    def held_out_scores(self) -> list[Floats]:
+        """The scores (images, words) of each fold's held-out images."""
+        return [rule.scaled(raw) for rule, raw in self.held_out]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +59,7 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
     """Every method, with the settings and the rule that suggest words best for held-out training images."""
     fitted: dict[str, FittedMethod] = {}
     whole = Part.outside(labelled, None)
-    folds = [Part.outside(labelled, fold) for fold in np.unique(labelled.fold_of).tolist()]
+    folds = folds_of(labelled)
     for name in dict.fromkeys(METHODS[method].ranker for method in methods):
         own = [method for method in methods if METHODS[method].ranker == name]
         rules = dict.fromkeys(rule for method in own for rule in METHODS[method].rules)
@@ -59,7 +67,7 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
         rankers: dict[tuple[int, ...], tuple[NeighbourRanker, TrainingQueries]] = {}
         for method in own:
             eligible = [found for found in tried if found.rule.kind in METHODS[method].rules]
-            chosen = choose(eligible)
+            chosen = choose(eligible, METHODS[method].aim)
             key = tuple(chosen.settings.values())
             if key not in rankers:
                 [(_, ranker)] = RANKERS[name](whole, config.with_only(chosen.settings), False)
@@ -70,8 +78,19 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
     return {method: fitted[method] for method in methods}
 
 
-def choose(tried: Sequence[Tried]) -> Tried:
-    """The most balanced of those within a standard error of the highest F1; among equals the first."""
+def folds_of(labelled: Labelled) -> list[Part]:
+    """What is learned from in each fold; a fold that holds out no word is left out."""
+    parts = [Part.outside(labelled, fold) for fold in np.unique(labelled.fold_of).tolist()]
+    return [part for part in parts if part.true.any()]
+
+
+def choose(tried: Sequence[Tried], aim: Aim = "f1") -> Tried:
+    """The most balanced of those within a standard error of the highest F1; among equals the first.
+
+    For images there is nothing to balance: the one with the highest F1 of an image's words.
+    """
+    if aim == "image_f1":
+        return max(tried, key=lambda found: found.scores.image_f1)
     best = max(tried, key=lambda found: found.scores.f1)
     as_good = [found for found in tried if found.scores.f1 >= best.scores.f1 - best.error]
     return max(as_good, key=lambda found: min(found.scores.precision, found.scores.recall))
@@ -81,40 +100,42 @@ def _cross_validated(
     name: str, folds: Sequence[Part], candidates: Sequence[KeywordRule], config: Config
 ) -> list[Tried]:
     """Every option of a ranker with every candidate rule, measured on the held-out images of each fold in turn."""
-    found: dict[tuple[int, int], list[KeywordScores]] = {}
+    found: dict[tuple[int, int], list[tuple[KeywordScores, KeywordRule, Floats]]] = {}
     settings: list[dict[str, int]] = []
     for part in folds:
-        if not part.true.any():
-            continue
         options = RANKERS[name](part, config, True)
         settings = [chosen for chosen, _ in options]
         for place, (_, ranker) in enumerate(options):
-            for k, scores in enumerate(_held_out(part, ranker, candidates, config)):
-                found.setdefault((place, k), []).append(scores)
-    return [
-        Tried(settings[place], candidates[k], _mean(scores), _error([s.f1 for s in scores]))
-        for (place, k), scores in found.items()
-    ]
+            for k, result in enumerate(_held_out(part, ranker, candidates, config)):
+                found.setdefault((place, k), []).append(result)
+    tried = []
+    for (place, k), results in found.items():
+        scores = [scores for scores, _, _ in results]
+        error = standard_error([s.f1 for s in scores])
+        kept = [(rule, raw) for _, rule, raw in results]
+        tried.append(Tried(settings[place], candidates[k], mean_scores(scores), error, kept))
+    return tried
 
 
 def _held_out(
     part: Part, ranker: NeighbourRanker, candidates: Sequence[KeywordRule], config: Config
-) -> list[KeywordScores]:
-    """How each candidate does on images that neither the ranker nor the rule has learned from."""
+) -> list[tuple[KeywordScores, KeywordRule, Floats]]:
+    """How each candidate does on images that neither the ranker nor the rule has learned from, with raw scores."""
     queries = TrainingQueries.of(part.similarity(ranker), part.keywords, part.asked())
     similarity = part.similarity(ranker, held_out=True)
     neighbours = find_neighbours(similarity, DEEPEST)
     raw: dict[tuple[Any, ...], Floats] = {}  # candidates that differ in scale only share their raw scores
-    scores = []
+    results = []
     for rule in queries.learn(candidates, config.tagprop_iterations):
         key = rule.raw_key()
         if key not in raw:
             raw[key] = rule.raw(similarity, part.keywords, neighbours)
-        scores.append(row_scores(part.true, rule.scaled(raw[key]), config.words))
-    return scores
+        scores = row_scores(part.true, rule.scaled(raw[key]), config.words)
+        results.append((scores, replace(rule, coefficients=_NONE), raw[key]))  # to scale, coefficients are not needed
+    return results
 
 
-def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
+def mean_scores(scores: Sequence[KeywordScores]) -> KeywordScores:
     """The mean of each figure over folds."""
     means = {name: float(np.mean([getattr(s, name) for s in scores])) for name in (*METRICS, "absent", "image_f1")}
     return KeywordScores(
@@ -127,6 +148,6 @@ def _mean(scores: Sequence[KeywordScores]) -> KeywordScores:
     )
 
 
-def _error(values: Sequence[float]) -> float:
+def standard_error(values: Sequence[float]) -> float:
     """The standard error of their mean; 0 for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

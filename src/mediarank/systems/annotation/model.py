@@ -8,6 +8,7 @@ labelled images; each is read when a method first needs it. `pack` turns what wa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
@@ -16,6 +17,7 @@ import numpy as np
 from mediarank.learners.neighbours.keyword_scores import KeywordRule
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
+from mediarank.learners.neighbours.semantic_space import SemanticSpace
 from mediarank.similarity.distance_stack import stack_distances
 from mediarank.systems.model import Arrays, Described, Needs, Orders, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
@@ -23,13 +25,15 @@ from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 NUMBERS: Final = ("k", "per_word", "sharpness", "scale", "power", "penalty")
 LEARNED: Final = ("means", "units", "slopes", "offsets", "coefficients")
 """The fields of a `KeywordRule` that are kept as facts, and those kept as arrays."""
+SPACE: Final = tuple(field.name for field in fields(SemanticSpace))
+"""The fields of a `SemanticSpace`, all kept as arrays."""
 BLOCK: Final = 128
 """New images compared with the labelled ones at a time."""
 
 
 class Model(RankingModel):
     """facts : `features` and `distances` (the types that images are compared by, and how), `items` (the labelled
-    images), `words`, and `settings` (method -> its ranker, its rule and their numbers)
+    images), `words`, and `settings` (method -> its ranker, its rule and their numbers; or the methods it averages)
     arrays : the keywords of the labelled images, and "<method>.<array>"
     """
 
@@ -59,6 +63,19 @@ class Model(RankingModel):
         self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None = None
     ) -> dict[str, Doubles]:
         """method -> scores (items, words), from one pass of distances by the feature types that the methods use."""
+        settings = self.facts["settings"]
+        parts = [part for method in methods for part in settings[method].get("of", [method])]
+        scores = self._by_parts(described, items, list(dict.fromkeys(parts)), names)
+        for method in methods:
+            if "of" in settings[method]:
+                weighted = zip(settings[method]["of"], settings[method]["units"], strict=True)
+                scores[method] = np.asarray(sum(scores[part] / unit for part, unit in weighted))
+        return {method: scores[method] for method in methods}
+
+    def _by_parts(
+        self, described: Described, items: Sequence[str], methods: Sequence[str], names: Sequence[str] | None
+    ) -> dict[str, Doubles]:
+        """The same for methods that are not averages."""
         columns = self._columns(names)
         rankers = {self.facts["settings"][method]["ranker"]: self.ranker(method) for method in methods}
         looked_at = np.flatnonzero(np.any([ranker.used() for ranker in rankers.values()], axis=0)).tolist() or [0]
@@ -69,6 +86,9 @@ class Model(RankingModel):
         for start in range(0, len(items), BLOCK):
             block = items[start : start + BLOCK]
             stack = stack_distances([_rows(described, name, block) for name in features], known, measures)
+            for row, item in enumerate(block):
+                if item in self._place:  # an image is no neighbour of itself
+                    stack[:, row, self._place[item]] = np.inf
             similarity = {name: ranker.only(looked_at).similarity(stack) for name, ranker in rankers.items()}
             for row, item in enumerate(block):
                 if item in self._place:
@@ -83,7 +103,10 @@ class Model(RankingModel):
         """How the method ranks labelled images; several methods may share a ranker."""
         name = self.facts["settings"][method]["ranker"]
         if name not in self._rankers:
-            if f"{name}.tables" in self.arrays:
+            if f"{name}.points" in self.arrays:
+                parts = {part: self.arrays[f"{name}.{part}"] for part in SPACE}
+                self._rankers[name] = SemanticSpace(**parts)
+            elif f"{name}.tables" in self.arrays:
                 self._rankers[name] = BoostedOrder(self.arrays[f"{name}.tables"], self.arrays[f"{name}.thresholds"])
             else:
                 self._rankers[name] = WeightedSum(self.arrays[f"{name}.weights"])
@@ -156,7 +179,9 @@ def pack(
     settings = {}
     for method, ranker in rankers.items():
         name = keeper.setdefault(id(ranker), method)
-        if isinstance(ranker, BoostedOrder):
+        if isinstance(ranker, SemanticSpace):
+            arrays |= {f"{name}.{part}": getattr(ranker, part) for part in SPACE}
+        elif isinstance(ranker, BoostedOrder):
             arrays |= {f"{name}.tables": ranker.tables, f"{name}.thresholds": ranker.thresholds}
         else:
             arrays[f"{name}.weights"] = ranker.weights

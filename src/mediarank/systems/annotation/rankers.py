@@ -1,5 +1,5 @@
-"""Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, weights
-by TagProp or by agreement with the words.
+"""Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, weights by TagProp, by a
+large margin or by agreement with the words, and the space of kernel CCA on one of these weights.
 
 `RANKERS` names them. Some have numbers that cross-validation chooses: a fit returns all options.
 """
@@ -16,15 +16,20 @@ import numpy as np
 
 from mediarank.learners.boosting.pair_rankboost import PairRankBoost
 from mediarank.learners.neighbours.distance_weights import COMBINATIONS
+from mediarank.learners.neighbours.keyword_scores import contrast
+from mediarank.learners.neighbours.margin_weights import draw_triples, fit_margin
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.learners.neighbours.neighbour_votes import find_neighbours
 from mediarank.learners.neighbours.preferences import consistency
+from mediarank.learners.neighbours.semantic_space import fit_semantic_space
 from mediarank.learners.neighbours.tagprop import TagProp
 from mediarank.similarity.rank_levels import rank_thresholds
 from mediarank.systems.annotation.config import Config
 from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.types import Floats
 
+SPACE_SHARPNESS: Final = 0.25
+"""Of the kernel in kernel CCA, relative to the contrast of the similarities: the middle of what `ridge` tries."""
 Weighting = Literal["none", "pairs", "draw"]
 Options = list[tuple[dict[str, int], NeighbourRanker]]
 """Rankers with the settings that distinguish them; cross-validation chooses among several."""
@@ -63,6 +68,13 @@ def equally_weighted(part: Part) -> WeightedSum:
     """JEC: all types have equal weight."""
     spread = part.labelled.spread
     return WeightedSum((1 / spread / len(spread)).astype(np.float32))
+
+
+def equally_weighted_by_maximum(part: Part) -> WeightedSum:
+    """JEC as its authors have it: every distance divided by its maximum."""
+    highest = np.array([float(values[part.rows[:, None], part.images].max()) for values in part.labelled.stack])
+    weights = np.divide(1 / len(highest), highest, out=np.zeros_like(highest), where=highest > 0)
+    return WeightedSum(weights.astype(np.float32))
 
 
 def fit_combination(name: str, part: Part, config: Config) -> NeighbourRanker:
@@ -117,8 +129,47 @@ def _agreement(distances: Floats, shared: Floats) -> float:
     return -float((first * second).sum()) / size if size > 1e-12 else 0.0
 
 
-def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
-    """TagProp's weights, learned over neighbours pooled from all types: those with the best rank by any of them.
+def fit_margin_weights(part: Part, config: Config) -> NeighbourRanker:
+    """2PKNN's metric learning, from equal weights with a contrast of 1."""
+    start = equally_weighted(part)
+    similarity = part.similarity(start)
+    triples = draw_triples(similarity, part.asked(), part.keywords)
+    labelled = part.labelled
+    targets, impostors = (
+        np.stack(
+            [values[part.rows[triples.query], part.images[places]] / s
+             for values, s in zip(labelled.stack, labelled.spread, strict=True)],
+            axis=1,
+        )
+        for places in (triples.target, triples.impostor)
+    )  # fmt: skip
+    equal = np.where(np.isfinite(labelled.spread), 1 / len(labelled.spread) / contrast(similarity), 0.0)
+    weights = fit_margin(targets, impostors, equal.astype(np.float64))
+    weights = weights if weights.any() else equal
+    return WeightedSum((weights / labelled.spread).astype(np.float32))
+
+
+def fit_space(part: Part, ranker: WeightedSum, quick: bool) -> NeighbourRanker:
+    """Kernel CCA of pictures and words, on the ranker's weights."""
+    near = part.similarity(ranker)
+    found = fit_semantic_space(
+        near, part.asked(), part.keywords.rows, ranker.weights, SPACE_SHARPNESS / contrast(near), quick
+    )
+    images, dimensions = len(part.labelled.keywords), found.points.shape[1]
+    coefficients, points = (np.zeros((images, dimensions), np.float32) for _ in range(2))
+    coefficients[part.images], points[part.images] = found.coefficients, found.points
+    return replace(found, coefficients=coefficients, points=points)
+
+
+def fit_tagprop(part: Part, config: Config) -> WeightedSum:
+    """TagProp's weights, learned once per part."""
+    if "tagprop" not in part.fitted:
+        part.fitted["tagprop"] = _fit_tagprop(part, config)
+    return part.fitted["tagprop"]
+
+
+def _fit_tagprop(part: Part, config: Config) -> WeightedSum:
+    """Learned over neighbours pooled from all types: those with the best rank by any of them.
 
     Among equal ranks, which are read off at thresholds, the nearest by equal weights comes first.
     """
@@ -143,6 +194,7 @@ def fit_tagprop(part: Part, config: Config) -> NeighbourRanker:
 RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "best_feature": lambda part, config, _: [({}, fit_best_feature(part))],
     "jec": lambda part, config, _: [({}, equally_weighted(part))],
+    "jec_maximum": lambda part, config, _: [({}, equally_weighted_by_maximum(part))],
     "least_squares": lambda part, config, _: [({}, fit_combination("least_squares", part, config))],
     "lasso": lambda part, config, _: [({}, fit_combination("lasso", part, config))],
     "nw_rnn": lambda part, config, quick: fit_boosted(part, config, "none", quick),
@@ -150,6 +202,9 @@ RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "drawn_rnn": lambda part, config, quick: fit_boosted(part, config, "draw", quick),
     "tagprop": lambda part, config, _: [({}, fit_tagprop(part, config))],
     "aligned": lambda part, config, _: fit_aligned(part, config),
+    "margin": lambda part, config, _: [({}, fit_margin_weights(part, config))],
+    "kcca": lambda part, config, quick: [({}, fit_space(part, equally_weighted(part), quick))],
+    "kcca_tagprop": lambda part, config, quick: [({}, fit_space(part, fit_tagprop(part, config), quick))],
 }
 """Ranker -> how it is fitted to a part of the images, by the settings; quick : only to choose settings"""
 

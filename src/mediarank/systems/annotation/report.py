@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
+from mediarank.evaluation.answers import Answer, Measure, Quality
 from mediarank.evaluation.blocks import Block, Cell, Chip, Column, Figure, Gallery, Row, Table, Text, Tile, Whisker
 from mediarank.evaluation.figures import Line, line_figure
+from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.keywords import (
     IMAGE_F1,
     SUGGESTIONS,
@@ -24,9 +27,12 @@ from mediarank.evaluation.keywords import (
 )
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.protocols import flat_metrics
-from mediarank.evaluation.ranking_section import Thumbnail, best_method
+from mediarank.evaluation.ranking_section import Thumbnail, best_method, method_cell
 from mediarank.evaluation.report import Fact, Section
+from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
+from mediarank.systems.annotation.image_words import words_of
+from mediarank.systems.annotation.wording import METHODS
 from mediarank.types import DataError, FeatureMatrix
 
 TITLES: Final = {
@@ -61,15 +67,6 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return Measured(flat_metrics(summary), summary, per_word, by_count)
 
 
-def words_of(labels: Labels, items: Sequence[str]) -> dict[str, set[str]]:
-    """item -> its true words; an empty set where it has none."""
-    found: dict[str, set[str]] = {item: set() for item in items}
-    for item, word in zip(labels["keywords"]["item"], labels["keywords"]["keyword"], strict=True):
-        if item in found:
-            found[item].add(word)
-    return found
-
-
 def section(
     scores: Mapping[str, FeatureMatrix],
     measured: Measured,
@@ -78,37 +75,61 @@ def section(
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
-    """Methods, figure 1, P and R by the number of words, images with their words, and the table of words."""
-    best = best_method(measured.summary, "f1")
+    """Images with their words, methods, P and R by the number of words, the table of words; folded, figure 1."""
+    best = str(facts.get("served", "")) or best_method(measured.summary, "f1")
     matrix, found = scores[best], measured.metrics[best]
     intro = (
         f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken per word and "
         "averaged over words, so a rare word counts as much as a frequent one."
     )
-    blocks: list[Block] = [Text([intro]), methods_table(measured.summary)]
-    if figures.get("effect_of_k"):
-        blocks.append(effect_of_k_figure(figures["effect_of_k"]))
-    blocks += [
-        by_count_figure(measured.curves, best),
+    blocks: list[Block] = [
+        Text([intro]),
         images_gallery(matrix, words_of(labels, matrix.ids.tolist()), thumbnail, results),
         words_table(measured.per_query, best),
+        methods_table(measured.summary, best),
+        by_count_figure(measured.curves, best),
     ]
+    if figures.get("effect_of_k"):
+        blocks.append(Folded("Figures of the paper", [effect_of_k_figure(figures["effect_of_k"])]))
     return Section(
         "Annotation",
         blocks,
         "Which keywords fit this image?",
         [
-            Fact("best method", best),
+            Fact("answered by", plain(METHODS, best), f"--method {best}"),
             Fact("P / R", f"{found['precision']:.0%} / {found['recall']:.0%}", "means over words"),
             Fact("words found", f"{found['n_plus']:.0f} of {found['queries']:,}", "N+"),
             Fact("test images", f"{len(matrix):,}"),
-            Fact("served", str(facts.get("served", best)), "the best on held-out images, unless params.yaml names one"),
         ],
     )
 
 
-def methods_table(summary: pd.DataFrame) -> Table:
+def answer(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    """Which words are suggested rightly: by the F1 of each word."""
+    served = str(facts["served"])
+    rows = measured.per_query[measured.per_query["method"] == served]
+    p, r = rows["precision"].to_numpy(), rows["recall"].to_numpy()
+    f1 = 2 * p * r / np.maximum(p + r, 1e-12)
+    return Answer(
+        "Which keywords fit this picture?",
+        "mediarank annotate FILE",
+        served,
+        plain(METHODS, served),
+        hint(METHODS, served),
+        Measure.of(measured.summary, served, IMAGE_F1, "F1 per image"),
+        [Quality(str(w), float(v), int(n)) for w, v, n in zip(rows["query"], f1, rows["relevant"], strict=True)],
+    )
+
+
+def methods_table(summary: pd.DataFrame, served: str = "") -> Table:
     """Methods by figures with their intervals, the highest of each column bold."""
     wide = summary.set_index(["method", "metric"])
     methods = summary["method"].unique().tolist()
@@ -116,7 +137,7 @@ def methods_table(summary: pd.DataFrame) -> Table:
     top = max(float(wide.loc[(m, "f1"), "high"]) for m in methods)
     rows: list[list[Cell | str]] = []
     for series, method in enumerate(methods):
-        row: list[Cell | str] = [Cell(method, series=series)]
+        row: list[Cell | str] = [method_cell(method, METHODS, served, series)]
         for metric in TITLES:
             mean, low, high = (float(wide.loc[(method, metric), name]) for name in ("mean", "low", "high"))
             scale, digits = (1, 0) if metric == "n_plus" else (100, 1)
@@ -142,10 +163,10 @@ def effect_of_k_figure(points: Sequence[Mapping[str, float]]) -> Figure:
 
 def by_count_figure(curves: pd.DataFrame, highlight: str) -> Figure:
     lines = [
-        Line(str(method), curve["recall"].tolist(), curve["precision"].tolist())
+        Line(plain(METHODS, str(method)), curve["recall"].tolist(), curve["precision"].tolist())
         for method, curve in curves.groupby("method", sort=False)
     ]
-    svg = line_figure(lines, "recall", "precision", highlight=highlight)
+    svg = line_figure(lines, "recall", "precision", highlight=plain(METHODS, highlight))
     alt = f"Precision against recall with 1 to {MOST_SUGGESTIONS} words per image, one line per method."
     return Figure("More or fewer words", svg, alt, f"From 1 to {MOST_SUGGESTIONS} words per image, from left to right.")
 
@@ -184,7 +205,7 @@ def words_table(per_word: pd.DataFrame, method: str) -> Table:
         ]
         for row in own.to_dict("records")
     ]
-    return Table("Words", columns, rows, f"Of {method}, frequent words first.", folded=True)
+    return Table("Words", columns, rows, "Of the method that answers, frequent words first.", folded=True)
 
 
 def _vocabulary(matrix: FeatureMatrix, true: Words) -> list[str]:
@@ -204,4 +225,4 @@ def _fit(true: set[str], given: set[str]) -> float:
 def _tile(item: str, given: Sequence[str], true: Any, thumbnail: Thumbnail) -> Tile:
     chips = [Chip(word, "good" if word in true else "bad") for word in given]
     chips += [Chip(word) for word in sorted(set(true) - set(given))]
-    return Tile(thumbnail(item), item.rsplit("/", 1)[-1], chips=chips, title=item)
+    return Tile(thumbnail(item), item.rsplit("/", 1)[-1], chips=chips, title=item, item=item)

@@ -13,7 +13,9 @@ from mediarank.types import ConfigError
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-MethodName = Literal["rankmkl", "equal_weights", "each_kernel", "concatenation", "posterior", "posterior_mkl"]
+MethodName = Literal[
+    "rankmkl", "equal_weights", "each_kernel", "concatenation", "posterior", "posterior_mkl", "levels", "local"
+]
 METHODS: Final[tuple[MethodName, ...]] = get_args(MethodName)
 
 
@@ -34,12 +36,16 @@ class Config:
     methods : `rankmkl`, and what the paper compares it with: the plain mean of the kernels (`equal_weights`), each
         kernel alone (`each_kernel`, fitted as `only_<feature type>`), all features in one vector (`concatenation`);
         beyond it, the expected strength from class posteriors (`posterior`, which uses class labels and is left out
-        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which fits both its parts)
+        where classes have no strengths) and its average with RankMKL (`posterior_mkl`, which fits both its parts);
+        from pairs alone, the expected standing from posteriors over levels (`levels`) and the mean standing of the
+        items that look alike (`local`, which needs Gram matrices and is left out where there are landmarks)
     serve : the fitted method that answers by default; without it, the one that is best on validation
     gamma_factors : γ is one of these divided by the mean distance; cross-validation chooses among several
     cost, sigma : C and σ of RankMKL, chosen by cross-validation; only C/σ^⅓ matters, so one sigma is enough
     svm_cost : C of RankSVM, for the other methods and for the choice of γ
-    penalties, temperatures : of the class posteriors, chosen by cross-validation
+    penalties, temperatures : of the posteriors over classes and levels, chosen by cross-validation
+    levels : of standing, at most
+    local_temperatures : of the local order, chosen by cross-validation
     max_pairs : ordered pairs per attribute to learn from; with many items, five per item
     exact_up_to : with more training items than this, kernels are approximated from `landmarks` of them
     """
@@ -59,6 +65,8 @@ class Config:
     sigma: tuple[Positive, ...] = (1.0,)
     penalties: tuple[Positive, ...] = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
     temperatures: tuple[Positive, ...] = (0.02, 0.05, 0.1, 0.2, 0.4)
+    local_temperatures: tuple[Positive, ...] = (0.005, 0.01, 0.02, 0.04, 0.08)
+    levels: Annotated[int, Field(ge=2)] = 8
     loss: Literal["l1", "l2"] = "l2"
     regularizer: Literal["l1", "l2"] = "l2"
     folds: Annotated[int, Field(ge=2)] = 10

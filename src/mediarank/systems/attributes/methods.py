@@ -2,7 +2,7 @@
 
 `learn_methods` gives each method that the settings name, as numbers that a `Model` keeps: one ranker per attribute on
 kernels (`rankmkl`, `equal_weights`, `only_…`) or on features (`concatenation`), the expected strength from class
-posteriors, and its average with RankMKL.
+posteriors and its average with RankMKL, the expected standing from posteriors over levels, and the local order.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
 
 from mediarank.learners.kernels.class_posterior import fit_posterior
 from mediarank.learners.kernels.kernel_stack import GramStack, KernelStack, MapStack
+from mediarank.learners.kernels.level_posterior import fit_levels
+from mediarank.learners.kernels.local_order import fit_local
 from mediarank.learners.kernels.rankmkl import RankMKL
 from mediarank.learners.pairwise.pair_validation import held_out_scores, share_in_order
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.unit_range import UnitRange
-from mediarank.systems.attributes.config import Config
+from mediarank.systems.attributes.config import Config, MethodName
 from mediarank.systems.attributes.prepare import Prepared, ranksvm
 from mediarank.systems.contract import Inputs
 from mediarank.types import Doubles
 
+AVERAGES: Final[Mapping[str, tuple[MethodName, MethodName]]] = {"posterior_mkl": ("posterior", "rankmkl")}
 CHANCE = 0.5
 """The validation of a method where no pair could be held out."""
 
@@ -44,9 +47,10 @@ class Learned:
 class Method:
     """A learned method.
 
-    kind : how a model scores with it: "kernels", "linear", "posterior" or "average"
-    arrays : what its scores are computed from: for a kernel k of `kernels` "coefficients_k" (anchors, attributes or
-        classes), for a feature type f "direction_f" (dimensions, attributes), and smaller ones
+    kind : how a model scores with it: "kernels", "linear", "posterior", "levels", "local" or "average"
+    arrays : what its scores are computed from: for a kernel k of `kernels` "coefficients_k" (anchors, attributes,
+        classes or levels), for a feature type f "direction_f" (dimensions, attributes), "standing" (anchors,
+        attributes), and smaller ones
     facts : attribute -> how it was learned, with the share of held-out pairs in order
     held_out (attributes, items) : scores of training items by what was learned from the other folds
     settings : numbers that all attributes share
@@ -69,13 +73,12 @@ class Method:
 def learn_methods(inputs: Inputs, prepared: Prepared, config: Config) -> dict[str, Method]:
     """The methods in the order of the settings; `each_kernel` stands for one method per kernel.
 
-    Posteriors need a strength of every class for every attribute; without them these methods are left out.
+    Posteriors need a strength of every class for every attribute, and the local order needs Gram matrices; where they
+    are missing these methods are left out.
     """
     learned: dict[str, Method] = {}
-    needed = [*config.methods]
-    if "posterior_mkl" in needed:
-        needed += [part for part in ("posterior", "rankmkl") if part not in needed]
-    for name in sorted(needed, key="posterior_mkl".__eq__):  # the average comes after its parts
+    needed = [*config.methods, *(part for name in config.methods for part in AVERAGES.get(name, ()))]
+    for name in sorted(dict.fromkeys(needed), key=AVERAGES.__contains__):  # averages come after their parts
         learned |= dict(_learn(name, inputs, prepared, config, learned))
     listed = [f"only_{kernel}" for kernel in config.kernel_names]
     order = [own for name in config.methods for own in (listed if name == "each_kernel" else [name])]
@@ -102,8 +105,13 @@ def _learn(
         found = _posterior(inputs, prepared, config)
         if found is not None:
             yield name, found
-    elif "posterior" in before:
-        yield name, _average([before["posterior"], before["rankmkl"]], prepared)
+    elif name == "levels":
+        yield name, _levels(prepared, config)
+    elif name == "local":
+        if isinstance(prepared.stack, GramStack):
+            yield name, _local(prepared, prepared.stack, config)
+    elif all(part in before for part in AVERAGES[name]):
+        yield name, _average(AVERAGES[name], before, prepared)
 
 
 def learn(
@@ -181,20 +189,48 @@ def _posterior(inputs: Inputs, prepared: Prepared, config: Config) -> Method | N
     every = tuple(range(len(prepared.kernels)))
     arrays = _coefficients(prepared, every, prepared.stack.by_kernel(found.weights, found.coef))
     arrays |= {"shares": found.shares, "strengths": strengths}
-    facts = {a: {"held_out_accuracy": None if np.isnan(share) else share} for a, share in found.validation.items()}
     settings = {"penalty": found.penalty, "temperature": found.temperature, "classes": classes}
-    return Method("posterior", every, arrays, facts, found.held_out, settings)
+    return Method("posterior", every, arrays, _shares(found.validation), found.held_out, settings)
 
 
-def _average(parts: Sequence[Method], prepared: Prepared) -> Method:
+def _levels(prepared: Prepared, config: Config) -> Method:
+    found = fit_levels(
+        prepared.stack,
+        prepared.pairs,
+        prepared.fold_of,
+        sorted(config.penalties),
+        sorted(config.temperatures),
+        config.levels,
+    )
+    every = tuple(range(len(prepared.kernels)))
+    arrays = _coefficients(prepared, every, prepared.stack.by_kernel(found.weights, found.coef))
+    arrays |= {"shares": found.levels.shares, "standings": found.levels.standings, "starts": found.levels.starts}
+    settings = {"penalty": found.penalty, "temperature": found.temperature}
+    return Method("levels", every, arrays, _shares(found.validation), found.held_out, settings)
+
+
+def _local(prepared: Prepared, stack: GramStack, config: Config) -> Method:
+    mean = np.asarray(np.mean(stack.grams, axis=0, dtype=np.float64))
+    found = fit_local(mean, prepared.pairs, prepared.fold_of, sorted(config.local_temperatures))
+    arrays = {"standing": found.standing, "temperatures": found.temperatures}
+    every = tuple(range(len(prepared.kernels)))
+    return Method("local", every, arrays, _shares(found.validation), found.held_out)
+
+
+def _average(of: Sequence[str], before: Mapping[str, Method], prepared: Prepared) -> Method:
     """The sum of two methods' scores, each divided by the deviation of its held-out scores."""
+    parts = [before[name] for name in of]
     units = np.array([[_deviation(row) for row in part.held_out] for part in parts])
     held_out = np.sum([part.held_out / unit[:, None] for part, unit in zip(parts, units, strict=True)], axis=0)
-    facts = {}
-    for row, (attribute, pairs) in enumerate(prepared.pairs.items()):
-        share = share_in_order(held_out[row], pairs, prepared.fold_of)
-        facts[attribute] = {"held_out_accuracy": None if np.isnan(share) else share}
-    return Method("average", (), {"units": units}, facts, held_out, {"of": ["posterior", "rankmkl"]})
+    shares = {
+        attribute: share_in_order(held_out[row], pairs, prepared.fold_of)
+        for row, (attribute, pairs) in enumerate(prepared.pairs.items())
+    }
+    return Method("average", (), {"units": units}, _shares(shares), held_out, {"of": list(of)})
+
+
+def _shares(validation: Mapping[str, float]) -> dict[str, Any]:
+    return {name: {"held_out_accuracy": None if np.isnan(share) else share} for name, share in validation.items()}
 
 
 def _deviation(scores: Doubles) -> float:

@@ -1,9 +1,9 @@
 """The fitted system `attributes`: how much of each attribute an item shows, by every method.
 
 However it was learned (on Gram matrices or on landmarks' columns), a score is a weighted sum of kernel values with
-anchors, a linear function of the features, or an expected strength made of such sums. An item is scored once;
-comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is its arrays and facts;
-an array is read when a method needs it.
+anchors, a linear function of the features, an expected strength made of such sums, or the mean standing of anchors. An
+item is scored once; comparing two is then a subtraction, and 1 is the margin that RankMKL asks of a pair. The model is
+its arrays and facts; an array is read when a method needs it.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any, Final
 import numpy as np
 
 from mediarank.learners.kernels.expected_strength import expected_strengths
+from mediarank.learners.kernels.local_scores import local_scores
 from mediarank.similarity.fitted_kernel import FittedKernel
 from mediarank.similarity.kernels import linear
 from mediarank.systems.model import Arrays, Described, Needs, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
+Positions = np.ndarray[Any, np.dtype[np.intp]]
 BLOCK: Final = 2048
 """Items scored at a time."""
 
@@ -64,21 +66,52 @@ class Model(RankingModel):
                 direction = self._array(f"{method}.direction_{name}")[:, columns]
                 scores += linear(_rows(described, name, items), direction.T)
             return scores
-        posterior = settings["kind"] == "posterior"
-        wanted = len(settings["classes"]) if posterior else len(columns)
-        scores = np.zeros((len(items), wanted))
-        for k in settings["kernels"]:
+        if settings["kind"] == "local":
+            mean = np.mean([self._values(described, items, k, computed) for k in settings["kernels"]], axis=0)
+            standing, temperatures = self._array(f"{method}.standing"), self._array(f"{method}.temperatures")
+            found = [local_scores(mean.astype(np.float64), standing[:, c], temperatures[c]) for c in columns]
+            return np.stack(found, axis=1)
+        if settings["kind"] == "kernels":
+            return self._sums(described, items, method, columns, computed)
+        if settings["kind"] == "posterior":
+            scores = self._sums(described, items, method, None, computed) + self._array(f"{method}.shares")
+            return expected_strengths(scores, self._array(f"{method}.strengths")[:, columns], settings["temperature"])
+        starts, shares = self._array(f"{method}.starts"), self._array(f"{method}.shares")
+        standings = self._array(f"{method}.standings")[:, None]
+        own = [np.arange(starts[c], starts[c + 1]) for c in columns]
+        scores = self._sums(described, items, method, np.concatenate(own), computed)
+        parts = np.split(scores, np.cumsum([len(part) for part in own])[:-1], axis=1)
+        found = [
+            expected_strengths(rows + shares[part], standings[part], settings["temperature"])[:, 0]
+            for rows, part in zip(parts, own, strict=True)
+        ]
+        return np.stack(found, axis=1)
+
+    def _sums(
+        self,
+        described: Described,
+        items: Sequence[str],
+        method: str,
+        columns: Sequence[int] | Positions | None,
+        computed: dict[int, Floats],
+    ) -> Doubles:
+        """Weighted sums of kernel values: a column per attribute, class or level; some columns, or all."""
+        total: Doubles | None = None
+        for k in self.facts["settings"][method]["kernels"]:
             coefficients = self._array(f"{method}.coefficients_{k}").astype(np.float64)
-            coefficients = coefficients if posterior else coefficients[:, columns]
+            coefficients = coefficients if columns is None else coefficients[:, columns]
+            total = np.zeros((len(items), coefficients.shape[1])) if total is None else total
             if coefficients.any():
-                if k not in computed:
-                    rows = _rows(described, self.facts["kernels"][k]["feature"], items)
-                    computed[k] = self._kernel(k).between(rows)
-                scores += linear(computed[k].astype(np.float64), coefficients.T)
-        if not posterior:
-            return scores
-        strengths = self._array(f"{method}.strengths")[:, columns]
-        return expected_strengths(scores + self._array(f"{method}.shares"), strengths, settings["temperature"])
+                values = self._values(described, items, k, computed)
+                total += linear(values.astype(np.float64), coefficients.T)
+        return np.zeros((len(items), 0)) if total is None else total
+
+    def _values(self, described: Described, items: Sequence[str], k: int, computed: dict[int, Floats]) -> Floats:
+        """Values of kernel k between items and its anchors."""
+        if k not in computed:
+            rows = _rows(described, self.facts["kernels"][k]["feature"], items)
+            computed[k] = self._kernel(k).between(rows)
+        return computed[k]
 
     def _kernel(self, k: int) -> FittedKernel:
         found = self.facts["kernels"][k]

@@ -7,22 +7,25 @@ people also called pairs equal, a second figure says whether margins are smaller
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from mediarank.evaluation.blocks import Block, Figure, Gallery, Row, Text, Tile
-from mediarank.evaluation.figures import heat_figure
+from mediarank.evaluation.answers import Answer, Measure, Quality
+from mediarank.evaluation.blocks import Block, Gallery, Row, Text, Tile
+from mediarank.evaluation.folded import Folded, HeatTable
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.pairs import listed_pair_accuracy, pair_accuracy
 from mediarank.evaluation.protocols import flat_metrics, summarise
-from mediarank.evaluation.ranking_section import Thumbnail, best_method, methods_table
+from mediarank.evaluation.ranking_section import Thumbnail, best_method, by_method, methods_table
 from mediarank.evaluation.report import Fact, Section
+from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
 from mediarank.learners.pairwise.supervision import Supervision, supervise
 from mediarank.systems.attributes.config import kernel_names
+from mediarank.systems.attributes.wording import METHODS
 from mediarank.types import Doubles, FeatureMatrix
 
 
@@ -67,46 +70,66 @@ def section(
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
-    """Methods, accuracy by attribute, RankMKL's kernel weights, and the items in order."""
-    best = best_method(measured.summary, "accuracy")
+    """The items in order, methods, accuracy by attribute; folded, RankMKL's kernel weights."""
+    best = str(facts.get("served", "")) or best_method(measured.summary, "accuracy")
     ranked = scores[best]
     accuracy = measured.metrics[best]["accuracy"]
     blocks: list[Block] = [
         Text(
             ["Of two test items, which shows more of the attribute? Each item is scored once; a pair is a comparison."]
         ),
-        methods_table(measured.summary, "accuracy"),
+        in_order(ranked, thumbnail, results),
+        methods_table(measured.summary, "accuracy", words=METHODS, served=best),
         _by_attribute(measured.per_query),
     ]
     if "rankmkl" in facts.get("learned", {}):
-        blocks.append(weights_figure(facts))
-    blocks.append(in_order(ranked, thumbnail, results))
+        blocks.append(Folded("Figures of the paper", [weights_table(facts)]))
     return Section(
         "Attributes",
         blocks,
         "Which of two shows more of it?",
         [
-            Fact("best method", best),
+            Fact("answered by", plain(METHODS, best), f"--method {best}"),
             Fact("pairs in order", f"{accuracy:.1%}", "mean over attributes"),
             Fact("attributes", f"{len(ranked.names):,}"),
             Fact("test items", f"{len(ranked.ids):,}"),
-            Fact("served", str(facts.get("served", best)), "the best on held-out pairs, unless params.yaml names one"),
         ],
     )
 
 
-def weights_figure(facts: Mapping[str, Any]) -> Figure:
+def answer(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    """Which attributes are ordered rightly. Half of the pairs are in order by chance, so shares count from there."""
+    served = str(facts["served"])
+    rows = measured.per_query[measured.per_query["method"] == served]
+    fields = zip(rows["query"], rows["accuracy"], rows["relevant"], strict=True)
+    return Answer(
+        "Which of two shows more of it?",
+        "mediarank compare ONE OTHER --attribute NAME",
+        served,
+        plain(METHODS, served),
+        hint(METHODS, served),
+        Measure.of(measured.summary, served, "accuracy", "pairs in order"),
+        [Quality(str(name), max(2 * float(accuracy) - 1, 0.0), int(items)) for name, accuracy, items in fields],
+    )
+
+
+def weights_table(facts: Mapping[str, Any]) -> HeatTable:
     """Which features matter for which attribute: RankMKL's kernel weights, as shares."""
     weights = pd.DataFrame(
         {attribute: learned["weights"] for attribute, learned in facts["learned"]["rankmkl"].items()},
         index=kernel_names([(described["feature"], described["kernel"]) for described in facts["kernels"]]),
     ).T
     shares = weights.div(weights.sum(axis=1).where(lambda total: total > 0, 1.0), axis=0)
-    alt = "Share of each kernel in each attribute's ranking function."
-    return Figure(
-        "Kernel weights", heat_figure(shares), alt, "Which features matter for which attribute: learned shares."
-    )
+    note = "Which features matter for which attribute: learned shares."
+    return HeatTable("Kernel weights", shares, note, "attribute", by_row=True)
 
 
 def in_order(ranked: FeatureMatrix, thumbnail: Thumbnail, results: int) -> Gallery:
@@ -130,11 +153,10 @@ def even_steps(items: int, count: int) -> list[int]:
 
 
 def _tile(item: str, rank: int, thumbnail: Thumbnail) -> Tile:
-    return Tile(thumbnail(item), item.rsplit("/", 1)[-1], rank, title=item)
+    return Tile(thumbnail(item), item.rsplit("/", 1)[-1], rank, title=item, item=item)
 
 
-def _by_attribute(table: pd.DataFrame) -> Figure:
-    methods: Sequence[str] = list(table["method"].unique())
-    values = table.pivot(index="query", columns="method", values="accuracy")[methods]
-    alt = "Share of pairs in order by attribute and method."
-    return Figure("By attribute", heat_figure(values, full=True), alt, "Share of test pairs put in the right order.")
+def _by_attribute(table: pd.DataFrame) -> HeatTable:
+    methods = [str(method) for method in table["method"].unique()]
+    values = table.pivot(index="method", columns="query", values="accuracy").loc[methods]
+    return by_method("By attribute", values, METHODS, "Share of test pairs put in the right order.")

@@ -7,12 +7,17 @@ from typing import Any
 
 import pandas as pd
 
-from mediarank.evaluation.blocks import Figure
-from mediarank.evaluation.figures import Line, heat_figure, line_figure
+from mediarank.evaluation.answers import Answer, Measure, Quality, doubts_of
+from mediarank.evaluation.blocks import Block, Figure
+from mediarank.evaluation.figures import Line, line_figure
+from mediarank.evaluation.folded import Folded, HeatTable
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
-from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
+from mediarank.evaluation.name_details import Names, name_results
+from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
 from mediarank.evaluation.report import Section
+from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
+from mediarank.systems.concepts.wording import METHODS
 from mediarank.systems.rankings import rankings
 from mediarank.types import FeatureMatrix, Judgments
 
@@ -31,40 +36,69 @@ def section(
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
-    """Methods and rankings, then average precision by the work it took (figures 6 to 9 of the paper)."""
+    """Concepts one by one, rankings and methods; folded, precision by work (figures 6 to 9 of the paper)."""
     by_concept = rankings(scores)
+    judgments, served = _judgments(by_concept, labels), str(facts["served"])
     shown = ranking_section(
         "Concepts",
         "Which items show it?",
         measured,
         by_concept,
-        _judgments(by_concept, labels),
+        judgments,
         thumbnail,
+        words=METHODS,
+        served=served,
+        names=Names("Concept by concept", name_results(by_concept[served], judgments, probabilities), thumbnail),
         depth=results,
         intro=[
-            "Every concept is a query against the test items. Methods combine the same SVMs; those that skip evaluate "
+            "Every concept is a query against the test items. Methods combine the same classifiers; fast ones evaluate "
             "fewer of them on items that will rank low.",
-            f"The served method is {facts['served']}.",
         ],
     )
     tables = {name: pd.DataFrame(columns) for name, columns in figures.items()}
-    best = best_method(measured.summary)
-    drawn = []
+    drawn: list[Block] = []
     if "figure6" in tables:
-        drawn = [_work(tables["figure6"], depth, best) for depth in (0, 100)]
+        drawn += [_work(tables["figure6"], depth, served) for depth in (0, 100)]
         drawn += [_concepts(tables["figure7"]), _single(tables["figure8"])]
     if "figure9" in tables:
         drawn.append(_regularisers(tables["figure9"]))
-    return Section(shown.title, [*shown.blocks, *drawn], shown.question, shown.facts)
+    folded = [Folded("Figures of the paper", drawn, "How precision grows with the classifiers evaluated.")]
+    return Section(shown.title, [*shown.blocks, *(folded if drawn else ())], shown.question, shown.facts)
+
+
+def answer(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    """Which concepts are found, and which labels are doubtful."""
+    by_concept, served = rankings(scores), str(facts["served"])
+    found = name_results(by_concept[served], _judgments(by_concept, labels), probabilities)
+    return Answer(
+        "Which items show it?",
+        "mediarank find CONCEPT",
+        served,
+        plain(METHODS, served),
+        hint(METHODS, served),
+        Measure.of(measured.summary, served, "ap", "mAP"),
+        [Quality(r.name, r.share, r.shown) for r in found],
+        doubts_of(found),
+        learnable=True,
+    )
 
 
 def _work(table: pd.DataFrame, depth: int, best: str) -> Figure:
     reached = table[table["depth"] == depth]
     lines = [
-        Line(str(m), t["evaluations"].tolist(), t["map"].tolist()) for m, t in reached.groupby("method", sort=False)
+        Line(plain(METHODS, str(m)), t["evaluations"].tolist(), t["map"].tolist())
+        for m, t in reached.groupby("method", sort=False)
     ]
-    svg = line_figure(lines, "SVMs evaluated per item", f"mAP@{depth}" if depth else "mAP", log_x=True, highlight=best)
+    measure = f"mAP@{depth}" if depth else "mAP"
+    svg = line_figure(lines, "SVMs evaluated per item", measure, log_x=True, highlight=plain(METHODS, best))
     where = f" of the first {depth}" if depth else ""
     alt = f"Mean average precision{where} against the number of SVMs evaluated per item, one line per method."
     return Figure(f"Precision by work{where and ','}{where}", svg, alt, "Figure 6 of the paper, by counted work.")
@@ -72,7 +106,7 @@ def _work(table: pd.DataFrame, depth: int, best: str) -> Figure:
 
 def _single(table: pd.DataFrame) -> Figure:
     lines = [
-        Line(f"{concept}, {method}", t["evaluations"].tolist(), t["ap"].tolist())
+        Line(f"{concept}, {plain(METHODS, str(method))}", t["evaluations"].tolist(), t["ap"].tolist())
         for (concept, method), t in table.groupby(["concept", "method"], sort=False)
     ]
     svg = line_figure(lines, "SVMs evaluated per item", "average precision", log_x=True)
@@ -90,12 +124,11 @@ def _regularisers(table: pd.DataFrame) -> Figure:
     return Figure("Regularisers of Imbalanced RankBoost", svg, alt, "Figure 9 of the paper.")
 
 
-def _concepts(table: pd.DataFrame) -> Figure:
-    values = table.drop(columns="budget").set_index("concept")
+def _concepts(table: pd.DataFrame) -> HeatTable:
+    values = table.drop(columns="budget").set_index("concept").rename(columns=lambda m: plain(METHODS, str(m)))
     budget = float(table["budget"].iloc[0])
-    alt = f"Average precision of every concept and method after {budget:.1f} SVMs per item."
     note = f"Figure 7 of the paper: average precision when {budget:.1f} SVMs per item have been evaluated."
-    return Figure("Concepts at equal work", heat_figure(values), alt, note)
+    return HeatTable("Concepts at equal work", values, note, "concept", by_row=True)
 
 
 def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:

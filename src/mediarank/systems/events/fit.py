@@ -25,10 +25,10 @@ from mediarank.base_models.pool import SVMPool
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.systems.contract import Inputs
 from mediarank.systems.events.config import KERNEL_FUSION, KERNELS, Classifier, Config
+from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.kernel_fusion import KernelFusion, fit_kernel_fusion
 from mediarank.systems.events.model import FROZEN, REFITTED, Model
 from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
-from mediarank.systems.events.report import shown_events
 from mediarank.systems.events.validation import Judged, Truth, choose, figures, validate
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable

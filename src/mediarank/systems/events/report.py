@@ -7,23 +7,22 @@ from typing import Any
 
 import pandas as pd
 
-from mediarank.evaluation.blocks import Figure
-from mediarank.evaluation.figures import Line, heat_figure, line_figure
+from mediarank.evaluation.answers import Answer, Measure, Quality, doubts_of
+from mediarank.evaluation.blocks import Block, Figure
+from mediarank.evaluation.figures import Line, line_figure
+from mediarank.evaluation.folded import Folded, HeatTable
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
-from mediarank.evaluation.ranking_section import Thumbnail, best_method, ranking_section
+from mediarank.evaluation.name_details import Names, name_results
+from mediarank.evaluation.ranking_section import Thumbnail, by_method, ranking_section
 from mediarank.evaluation.report import Section
+from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
+from mediarank.systems.events.event_labels import shown_events
+from mediarank.systems.events.wording import METHODS
 from mediarank.systems.rankings import rankings
 from mediarank.types import FeatureMatrix, Judgments
 
 METRIC_NAMES = {"ap": "mean average precision", "f1": "best F1"}
-
-
-def shown_events(labels: Labels) -> dict[str, frozenset[str]]:
-    """event -> the clips that show it, events in the order of their names"""
-    table = labels["events"]
-    table = table[table["relevant"].astype(bool)]
-    return {str(event): frozenset(clips) for event, clips in table.groupby("event", sort=True)["clip"]}
 
 
 def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
@@ -40,32 +39,59 @@ def section(
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
-    """Methods and rankings, then fusions with fewer and fewer labels (figures 4, 5 and 2 of the paper)."""
+    """Events one by one, rankings and methods; folded, fusions with fewer labels (figures 4, 5 and 2 of the paper)."""
     by_event = rankings(scores)
+    judgments, served = _judgments(by_event, labels), str(facts["served"])
     shown = ranking_section(
         "Events",
         "In which clips does it happen?",
         measured,
         by_event,
-        _judgments(by_event, labels),
+        judgments,
         thumbnail,
+        words=METHODS,
+        served=served,
+        names=Names("Event by event", name_results(by_event[served], judgments, probabilities), thumbnail),
         depth=results,
         intro=[
             "Every event is a query against the test clips. Base classifiers look at motion, objects, scene and sound; "
             "fusions learn how much each counts, from clips that the classifiers have not seen and from those that "
             "they were trained on.",
-            f"The served method is {facts['served']}.",
         ],
     )
-    drawn = []
+    drawn: list[Block] = []
     if figures:
         by_ratio, by_iteration, scored = (pd.DataFrame(figures[name]) for name in ("figure4", "figure5", "figure2"))
-        best = best_method(measured.summary)
-        drawn = [_by_ratio(by_ratio, metric, best) for metric in METRIC_NAMES]
+        drawn += [_by_ratio(by_ratio, metric, served) for metric in METRIC_NAMES]
         drawn += [_by_event(by_ratio, ratio) for ratio in sorted({by_ratio["ratio"].min(), by_ratio["ratio"].max()})]
         drawn += [_by_iteration(by_iteration, figures["event"]), _scores(scored, figures["event"])]
-    return Section(shown.title, [*shown.blocks, *drawn], shown.question, shown.facts)
+    folded = [Folded("Figures of the paper", drawn, "How fusions do with fewer and fewer labels.")] if drawn else []
+    return Section(shown.title, [*shown.blocks, *folded], shown.question, shown.facts)
+
+
+def answer(
+    scores: Mapping[str, FeatureMatrix],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    """Which events are found, and which labels of clips are doubtful."""
+    by_event, served = rankings(scores), str(facts["served"])
+    found = name_results(by_event[served], _judgments(by_event, labels), probabilities)
+    return Answer(
+        "In which clips does it happen?",
+        "mediarank find EVENT --system events",
+        served,
+        plain(METHODS, served),
+        hint(METHODS, served),
+        Measure.of(measured.summary, served, "ap", "mAP"),
+        [Quality(r.name, r.share, r.shown) for r in found],
+        doubts_of(found),
+        learnable=True,
+    )
 
 
 def _by_ratio(table: pd.DataFrame, metric: str, best: str) -> Figure:
@@ -74,21 +100,21 @@ def _by_ratio(table: pd.DataFrame, metric: str, best: str) -> Figure:
     lines = []
     for method, rows in means.reset_index().groupby("method", sort=False):
         rows = rows.sort_values("ratio")
-        lines.append(Line(str(method), *(rows[column].tolist() for column in ("ratio", "mean", "low", "high"))))
+        lines.append(
+            Line(plain(METHODS, str(method)), *(rows[column].tolist() for column in ("ratio", "mean", "low", "high")))
+        )
     name = METRIC_NAMES[metric]
-    svg = line_figure(lines, "unseen clips per training clip, r", name, highlight=best)
+    svg = line_figure(lines, "unseen clips per training clip, r", name, highlight=plain(METHODS, best))
     alt = f"{name.capitalize()} of each fusion against the ratio of unseen to training clips, mean over events."
     return Figure(f"Fewer labels: {name}", svg, alt, "Figure 4 of the paper: mean of the repeats, with 95 % bands.")
 
 
-def _by_event(table: pd.DataFrame, ratio: float) -> Figure:
+def _by_event(table: pd.DataFrame, ratio: float) -> HeatTable:
     """Figure 4 at one ratio: every event and fusion."""
     rows = table[(table["metric"] == "ap") & (table["ratio"] == ratio)]
-    values = rows.pivot(index="event", columns="method", values="mean")[list(rows["method"].unique())]
-    alt = f"Average precision of each event and fusion with {ratio:.3g} unseen clips per training clip."
-    return Figure(
-        f"By event at r = {ratio:.3g}", heat_figure(values, full=True), alt, "Average precision, mean of the repeats."
-    )
+    values = rows.pivot(index="method", columns="event", values="mean").loc[list(rows["method"].unique())]
+    note = f"Average precision, mean of the repeats, with {ratio:.3g} unseen clips per training clip."
+    return by_method(f"By event at r = {ratio:.3g}", values, METHODS, note)
 
 
 def _by_iteration(table: pd.DataFrame, event: str) -> Figure:

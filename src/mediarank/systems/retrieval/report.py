@@ -2,48 +2,87 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
+from mediarank.evaluation.answers import Answer, Doubt, Measure, Quality
+from mediarank.evaluation.confusion import NEAREST, Confusion, taken_for
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
+from mediarank.evaluation.protocols import mean_by_group
 from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Section
+from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
-from mediarank.types import FeatureMatrix, Judgments
+from mediarank.systems.retrieval.wording import METHODS
+from mediarank.types import FeatureMatrix
+
+SUSPECT: Final = 8
+"""Of the nearest items, how many must be of another class before a label is doubted."""
 
 
-def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
+def measure(scores: Mapping[str, Rankings], labels: Labels, config: EvaluationConfig) -> Measured:
+    return measure_rankings(scores, None, config)
 
 
 def section(
-    scores: Mapping[str, FeatureMatrix],
+    scores: Mapping[str, Rankings],
     measured: Measured,
     labels: Labels,
     thumbnail: Thumbnail,
     results: int,
     facts: Mapping[str, Any],
     figures: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
 ) -> Section:
+    """Classes that are confused, rankings and methods."""
+    served = str(facts["served"])
     return ranking_section(
         "Retrieval",
         "What looks like this one?",
         measured,
         scores,
-        _judgments(scores, labels),
+        None,
         thumbnail,
+        words=METHODS,
+        served=served,
+        names=Confusion(taken_for(scores[served], labels.class_of), thumbnail),
         groups=labels.class_of,
         depth=results,
         intro=[
-            f"Each of {len(next(iter(scores.values())))} test items is a query against the whole collection; items of "
-            "its own class are relevant.",
-            *([f"The best single similarity, best_fea, is {facts['best_fea']}."] if "best_fea" in facts else []),
+            f"Each of {len(next(iter(scores.values()))):,} test items, drawn by lot, is a query against the whole "
+            "collection; items of its own class are relevant.",
+            *([f"The best single similarity is {facts['best_fea']}."] if "best_fea" in facts else []),
             *([facts["warning"]] if "warning" in facts else []),
         ],
     )
 
 
-def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
-    """An item is relevant to a query of its own class."""
-    first, classes = next(iter(scores.values())), labels.class_of
-    return Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())
+def answer(
+    scores: Mapping[str, Rankings],
+    measured: Measured,
+    labels: Labels,
+    facts: Mapping[str, Any],
+    probabilities: FeatureMatrix | None = None,
+) -> Answer:
+    """Which classes are found by example, and which items are unlike their class."""
+    served, class_of = str(facts["served"]), labels.class_of
+    own = measured.per_query[measured.per_query["method"] == served]
+    shares = mean_by_group(own, class_of, "p@10")[served]
+    queries = Counter(class_of[query] for query in own["query"])
+    doubts = [
+        Doubt(one.item, f"{one.own}, or {one.other}? {one.votes} of its {NEAREST} nearest", one.votes / NEAREST)
+        for one in taken_for(scores[served], class_of)
+        if one.other != one.own and one.votes >= SUSPECT
+    ]
+    return Answer(
+        "What looks like this one?",
+        "mediarank search FILE",
+        served,
+        plain(METHODS, served),
+        hint(METHODS, served),
+        Measure.of(measured.summary, served, "ap", "mAP"),
+        [Quality(str(name), float(share), queries[str(name)]) for name, share in shares.items()],
+        doubts,
+    )
