@@ -34,7 +34,6 @@ from mediarank.systems.annotation.methods import (
     Tried,
     choose,
     fit_methods,
-    folds_of,
     mean_scores,
     tried_on,
 )
@@ -111,8 +110,10 @@ class Split:
 
     @cached_property
     def held_out_words(self) -> list[np.ndarray]:
-        """Keyword rows of each fold's held-out images."""
-        return [part.true for part in folds_of(self.labelled)]
+        """Keyword rows of each fold's held-out images; a fold that holds out no word is left out."""
+        folds = self.fold_of[self.asked]
+        rows = [self.keywords.rows[self.asked[folds == fold]] for fold in np.unique(self.fold_of)]
+        return [held for held in rows if held.any()]
 
     def _distances(self, k: int, part: str) -> np.ndarray:
         """(queries, training images) by one feature type; computed once."""
