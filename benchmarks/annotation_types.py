@@ -12,17 +12,15 @@ pictures; working copies and features are kept in a cache folder.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mediarank.collections.sources import open_collection, recognise
-from mediarank.fanout import fan_out
+from mediarank.content_cache import ContentCache
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
@@ -42,6 +40,7 @@ from mediarank.features.sift import Sift
 from mediarank.labels import Labels
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
+from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
 from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.stages.splits import SplitsConfig
@@ -150,26 +149,23 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
     if "test" not in said.values():
         raise DataError(f"{folder} prescribes no test pictures; the benchmark follows the source's own split.")
     jobs = [Job(item, path, "image", digest(path)) for item, path in sorted(listing.files.items()) if item in said]
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as target:  # links into the cache's copies
-        make = partial(
-            working_copies, target=Path(target), config=FramesConfig(), limits=Limits(), cache=cache / "copies"
-        )
-        copies = fan_out(make, jobs, "working copies")
-        frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
-        items = frames["item_id"].tolist()
-        near = near_duplicate_groups(frames["phash"].tolist(), SplitsConfig().near_duplicate_bits)
-        groups = [f"{group} {said[item]}" for group, item in zip(near.tolist(), items, strict=True)]
-        table = {"item_id": items, "group_id": groups, "role": [said[item] for item in items], "fold": 0}
-        roles = Roles(pd.DataFrame(table))
-        sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
-        needed = {name.removesuffix("_bands") for name in types}
-        store, tables = FeatureCache(cache / "features"), (frames, sounds, Path(target))
-        whole = {
-            name: extract_rows(fit(family, *tables, roles, store), *tables, store)
-            for name, family in FAMILIES.items()
-            if name in needed
-        }
+    made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
+    copies = [one for one in made if not isinstance(one, Failed)]
+    media = {path: file for one in copies for path, file in one.files.items()}
+    frames = pd.DataFrame([asdict(frame) for one in copies for frame in one.frames])
+    items = frames["item_id"].tolist()
+    near = near_duplicate_groups(frames["phash"].tolist(), SplitsConfig().near_duplicate_bits)
+    groups = [f"{group} {said[item]}" for group, item in zip(near.tolist(), items, strict=True)]
+    table = {"item_id": items, "group_id": groups, "role": [said[item] for item in items], "fold": 0}
+    roles = Roles(pd.DataFrame(table))
+    sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
+    needed = {name.removesuffix("_bands") for name in types}
+    store, tables = FeatureCache(cache / "features"), (frames, sounds, media)
+    whole = {
+        name: extract_rows(fit(family, *tables, roles, store), *tables, store)
+        for name, family in FAMILIES.items()
+        if name in needed
+    }
     looks = dict(zip(items, frames["phash"].tolist(), strict=True))
     parts = {name: _part(name, whole) for name in types}
     return Described(recognise(folder), listing.labels.restricted_to(items), roles, looks, parts)

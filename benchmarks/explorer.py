@@ -7,6 +7,7 @@ end, and `start_cpu_s` the seconds of one core until the first page: times on a 
 
     python benchmarks/explorer.py
     python benchmarks/explorer.py --items 2000
+    python benchmarks/explorer.py --items 100000 --tables-only    # no models: the grid, its filters, scrolling
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import statistics
 import subprocess
@@ -24,7 +26,9 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -36,6 +40,8 @@ import pandas as pd
 import psutil
 
 from mediarank import store
+from mediarank.media.files import Held
+from mediarank.media.shards import ShardWriter
 from mediarank.types import Manifest
 
 TARGETS = {
@@ -43,30 +49,52 @@ TARGETS = {
     "rss_mb": 1000,
 }  # fmt: skip
 USERS = 20
+SCROLLED = """async () => {
+  const next = () => new Promise((done) => requestAnimationFrame(done));
+  const height = document.documentElement.scrollHeight, frames = [];
+  let tiles = 0, nodes = 0, last = performance.now();
+  for (let step = 0; step <= 60; step++) {
+    window.scrollTo(0, height * step / 60);
+    for (let k = 0; k < 5; k++) {
+      await next();
+      frames.push(performance.now() - last);
+      last = performance.now();
+    }
+    tiles = Math.max(tiles, document.querySelectorAll(".tile").length);
+    nodes = Math.max(nodes, document.querySelectorAll("*").length);
+  }
+  frames.sort((a, b) => a - b);
+  const at = (share) => frames[Math.floor(frames.length * share)];
+  const moved = document.documentElement.scrollHeight - height;
+  return { tiles, nodes, frame_ms: at(0.5), slow_frame_ms: at(0.95), moved };
+}"""
 
 
-def make(root: Path, items: int, concepts: int) -> None:
-    """A project after a whole run."""
+def make(root: Path, items: int, concepts: int, models: bool = True) -> None:
+    """A project after a whole run. models : without them only looking, filtering and sorting can be asked for"""
     data = root / "data"
     asking.make(data, items, concepts)
     ids = [f"i{k:06d}" for k in range(items)]
     rng = np.random.default_rng(7)
     _, coded = cv2.imencode(".jpg", rng.integers(0, 255, (48, 64, 3), dtype=np.uint8))
-    for item in ids:  # one picture for all; what counts is how many files there are
-        for folder in ("raw/media", "frames/media"):
-            path = data / folder / item
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(coded.tobytes())
+    paths = ids if models else ["one.jpg"] * items
+    content = coded.tobytes()
+    for folder in ("raw/media", "frames/media"):  # one picture for all
+        with ShardWriter(data / folder) as shards:
+            for path in dict.fromkeys(paths):
+                shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest())
     sha = [hashlib.sha256(item.encode()).hexdigest() for item in ids]
-    table = pd.DataFrame({"item_id": ids, "path": ids, "kind": "image", "width": 64, "height": 48, "seconds": 0.0})
-    table = table.assign(fps=0.0, has_sound=False, sha256=sha, group_id=ids, status="ok", reason="")
+    taken = [f"{2015 + k % 10}-{1 + k % 12:02d}-{1 + k % 28:02d}T10:00:00" for k in range(items)]
+    table = pd.DataFrame({"item_id": ids, "path": paths, "kind": "image", "width": 64, "height": 48, "seconds": 0.0})
+    table = table.assign(fps=0.0, has_sound=False, sha256=sha, group_id=ids, status="ok", reason="", taken_at=taken)
     store.write_manifest(data / "manifest/manifest.parquet", Manifest(table))
     frames = pd.DataFrame({"frame_id": [f"{i}#000" for i in ids], "item_id": ids, "kind": "image", "index": 0})
     frames = frames.assign(
-        seconds=0.0, path=ids, width=64, height=48, sha256=sha, phash=[f"{k:016x}" for k in range(items)]
+        seconds=0.0, path=paths, width=64, height=48, sha256=sha, phash=[f"{k:016x}" for k in range(items)]
     )
     store.write_table(data / "frames/frames.parquet", frames)
-    asking.fit(data)
+    if models:
+        asking.fit(data)
     labels = store.read_labels(data / "manifest/labels")
     store.write_labels(data / "manifest/source_labels", labels)
     (root / "params.yaml").write_text((Path(__file__).parents[1] / "params.yaml").read_text())
@@ -115,7 +143,9 @@ def one_user(port: int, number: int) -> int:
     return errors
 
 
-def measure(root: Path, repeats: int) -> dict[str, Any]:
+@contextmanager
+def started(root: Path) -> Iterator[tuple[int, int, str, float]]:
+    """An explorer of its own: its process, its port, its first page, and the seconds until that was there."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -132,10 +162,16 @@ def measure(root: Path, repeats: int) -> dict[str, Any]:
             except OSError:
                 assert process.poll() is None, "the explorer ended"
                 time.sleep(0.02)
-        start = time.perf_counter() - began
         assert status == 200
-        times = psutil.Process(process.pid).cpu_times()
-        start_cpu = times.user + times.system
+        yield process.pid, port, page, time.perf_counter() - began
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def measure(root: Path, repeats: int) -> dict[str, Any]:
+    with started(root) as (process, port, page, start):
+        times = psutil.Process(process).cpu_times()
         token = re.findall(r'name="page-token" content="([^"]+)"', page)[0]
         client = Client(port)
         warm = ["/", "/grid?start=120", "/search?item=i000000", "/find?name=concept001", "/item?item=i000001"]
@@ -164,12 +200,46 @@ def measure(root: Path, repeats: int) -> dict[str, Any]:
         after_a_label = 1000 * (time.perf_counter() - began)
         with ThreadPoolExecutor(USERS) as users:
             errors = sum(users.map(lambda number: one_user(port, number), range(USERS)))
-        memory = psutil.Process(process.pid).memory_info().rss / 1024**2
-    finally:
-        process.terminate()
-        process.wait(30)
-    extra = {"after_a_label_ms": after_a_label, "start_cpu_s": start_cpu, "errors": errors, "load": os.getloadavg()[0]}
-    return {**found, "start_s": start, "rss_mb": memory, **extra}
+        memory = psutil.Process(process).memory_info().rss / 1024**2
+    extra = {"after_a_label_ms": after_a_label, "start_cpu_s": times.user + times.system, "errors": errors}
+    return {**found, "start_s": start, "rss_mb": memory, **extra, "load": os.getloadavg()[0]}
+
+
+def measure_tables(root: Path, repeats: int) -> dict[str, Any]:
+    """Looking at a collection that is too large to fit models for a benchmark: grids, filters, orders, scrolling."""
+    with started(root) as (process, port, _, start):
+        client = Client(port)
+        found = {
+            "first_page_ms": median_ms(client, ["/"] * repeats),
+            "window_ms": median_ms(client, [f"/grid?start={120 * k}" for k in range(repeats)]),
+            "grid_ms": median_ms(client, [f"/grid?class=class{k % 20}&text={k}&start=0" for k in range(repeats)]),
+            "facets_ms": median_ms(client, [f"/?concept=concept{k:03d}&year=-2016" for k in range(repeats)]),
+            "order_ms": median_ms(client, [f"/grid?order=newest&class=-class{k % 20}" for k in range(repeats)]),
+            "start_s": start,
+            "rss_mb": psutil.Process(process).memory_info().rss / 1024**2,
+        }
+        return {**found, **scrolled(port), "load": os.getloadavg()[0]}
+
+
+def scrolled(port: int) -> dict[str, float]:
+    """In a browser, from top to bottom in 60 steps: the most tiles and elements in the page, and times of frames.
+
+    `frame_ms` is the median and `slow_frame_ms` the 95th of 100; `moved` says by how much the page's height changed.
+    """
+    browser = os.environ.get("MEDIARANK_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        return {}
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        page = opened.new_page(viewport={"width": 1280, "height": 800})
+        page.set_default_timeout(120_000)
+        page.goto(f"http://127.0.0.1:{port}/")
+        found = page.evaluate(SCROLLED)
+        page.locator(".window").last.locator(".tile").first.wait_for()
+        opened.close()
+    return dict(found)
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any]:
@@ -177,12 +247,16 @@ def main(arguments: list[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--concepts", type=int, default=40)
     parser.add_argument("--repeats", type=int, default=21)
+    parser.add_argument("--tables-only", action="store_true", help="without models: looking, filters and scrolling")
+    parser.add_argument("--keep", type=Path, help="a folder for the project: made if it is not there, and kept")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make(Path(folder), given.items, given.concepts)
-        found = measure(Path(folder), given.repeats)
-    print(f"{given.items:,} items, {given.concepts} concepts; {USERS} users at once: {found['errors']} errors")
+        root = given.keep or Path(folder)
+        if not (root / "params.yaml").exists():  # it is written last
+            make(root, given.items, given.concepts, not given.tables_only)
+        found = (measure_tables if given.tables_only else measure)(root, given.repeats)
+    print(f"{given.items:,} items, {given.concepts} concepts; {USERS} users at once: {found.get('errors', '-')} errors")
     for name, value in found.items():
         target = f"  (target: under {TARGETS[name]:,})" if name in TARGETS else ""
         print(f"  {name:<18} {value:9.1f}{target}")

@@ -61,11 +61,17 @@ def main() -> int:
     parser.add_argument("--kept", type=Path, help="a file for finished parts; those that it has are not run again")
     options = parser.parse_args()
     settings = [options.mutants, options.flips, options.bodies, options.most]
-    kept: dict[str, Any] = {"settings": settings, "parts": {}}
-    if options.kept and options.kept.exists():
+
+    def known() -> dict[str, dict[str, Any]]:
+        """The parts that are finished, by this run or another one with the same file."""
+        if not options.kept or not options.kept.exists():
+            return {}
         kept = json.loads(options.kept.read_text())
         if kept["settings"] != settings:
             parser.error(f"{options.kept} was made with other settings; delete it")
+        return dict(kept["parts"])
+
+    done = known()
     with tempfile.TemporaryDirectory(prefix="mediarank-faults-") as name:
         folder = Path(name)
         every: dict[str, Callable[[], dict[str, Any]]] = {
@@ -85,14 +91,15 @@ def main() -> int:
             killed = {f"kill {word}": partial(kill_one, word, folder / "stages", options.most) for word in options.only}
             chosen = killed | chosen
         for part, run in chosen.items():
-            if part not in kept["parts"]:
+            if part not in done:
                 began = time.monotonic()
-                kept["parts"][part] = run()
-                print(f"{part}: {kept['parts'][part]} in {time.monotonic() - began:.0f} s", flush=True)
+                found = run()
+                print(f"{part}: {found} in {time.monotonic() - began:.0f} s", flush=True)
+                done |= {**known(), part: found}
                 if options.kept:
-                    options.kept.write_text(json.dumps(kept))
-    result: dict[str, Any] = {"killed": [part[5:] for part in kept["parts"] if part.startswith("kill ")]}
-    for found in kept["parts"].values():
+                    options.kept.write_text(json.dumps({"settings": settings, "parts": done}))
+    result: dict[str, Any] = {"killed": [part[5:] for part in done if part.startswith("kill ")]}
+    for found in done.values():
         result |= {key: value + result.get(key, 0) if key in SUMMED else value for key, value in found.items()}
     wrong = [key for key in ZERO if result.get(key)]
     wrong += [key for key, most in MOST.items() if result.get(key, 0) > most]

@@ -202,7 +202,8 @@ def held_statements(home: Path) -> Any:
 def add_feedback(home: Path) -> None:
     """As the command does: learn what is known, record, learn that too, and keep a snapshot."""
     from mediarank.asking.workspace import Workspace
-    from mediarank.teaching.feedback import Event, open_teacher
+    from mediarank.teaching.feedback import Event
+    from mediarank.teaching.taught_ranker import open_teacher
 
     space = Workspace(home / "data", lambda: small_project().COPYING)
     places = (home / "labels/feedback", home / ".mediarank/feedback")

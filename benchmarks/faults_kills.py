@@ -103,11 +103,14 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def one_process() -> Iterator[None]:
     """Do in this process what guarded children do."""
-    from mediarank.media import guarded_child
-    from mediarank.stages import frames, manifest
+    from mediarank.media import copy_cache, guarded_child
+    from mediarank.stages import manifest
 
     def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> list[Any]:
         return [guarded_child.attempt(function, item) for item in items]
 
-    with mock.patch.object(frames, "guarded_map", here), mock.patch.object(manifest, "guarded_map", here):
+    def one_by_one(*arguments: Any, **more: Any) -> Iterator[Any]:
+        return iter(here(*arguments, **more))
+
+    with mock.patch.object(copy_cache, "guarded_iter", one_by_one), mock.patch.object(manifest, "guarded_map", here):
         yield

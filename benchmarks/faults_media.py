@@ -96,7 +96,7 @@ def decode_mutant(number: int, sources: list[Path], folder: Path) -> str:
     path.write_bytes(injured(source.read_bytes(), np.random.default_rng(number)))
     try:
         kind = probe(path, LIMITS).kind
-        make_working_copies(path.name, path, kind, folder / "out", FramesConfig(max_side=32, frames_per_clip=3), LIMITS)
+        make_working_copies(path.name, path, kind, FramesConfig(max_side=32, frames_per_clip=3), LIMITS)
     finally:
         path.unlink()
     return source.suffix

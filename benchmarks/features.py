@@ -56,6 +56,7 @@ from mediarank.features.hog3d import Hog3d, icosahedron_axes
 from mediarank.features.lbp import Lbp
 from mediarank.features.mfcc import Mfcc
 from mediarank.features.pixels import grey, resized
+from mediarank.media.shards import Media
 from mediarank.media.working import read_picture
 from mediarank.types import Roles
 
@@ -313,7 +314,7 @@ def collection_seconds(folder: Path | None, params: Path) -> dict[str, float | N
     frames["sha256"] = [hashlib.sha256((folder / path).read_bytes()).hexdigest() for path in paths]
     roles = Roles(pd.DataFrame({"item_id": paths, "group_id": paths, "role": "base", "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
-    late = set(paths[::100])
+    late, media = set(paths[::100]), Media(folder)
     early = frames[~frames["path"].isin(late)]
     wall, work = np.zeros(2), np.zeros(2)
     with tempfile.TemporaryDirectory() as temporary:
@@ -324,7 +325,7 @@ def collection_seconds(folder: Path | None, params: Path) -> dict[str, float | N
             for go, part in enumerate((early, frames)):
                 started, worked = time.perf_counter(), processor_seconds()
                 cache = FeatureCache(Path(temporary))
-                extract_rows(fit(family, part, sounds, folder, roles, cache), part, sounds, folder, cache)
+                extract_rows(fit(family, part, sounds, media, roles, cache), part, sounds, media, cache)
                 wall[go] += time.perf_counter() - started
                 get_reusable_executor().shutdown(wait=True)  # what workers have done is known when they have ended
                 work[go] += processor_seconds() - worked

@@ -25,6 +25,7 @@ from mediarank.features.describe import extract_rows
 from mediarank.features.feature_type import FeatureType
 from mediarank.features.network import Network
 from mediarank.features.network_model import default_graph, open_session
+from mediarank.media.shards import Media
 from mediarank.media.working import encode_picture, fit_inside, read_picture
 from mediarank.similarity.distances import cosine_distances
 
@@ -46,7 +47,7 @@ def network_speed(pictures: list[np.ndarray], rounds: int) -> dict[str, float]:
         try:
 
             def ours() -> np.ndarray:
-                return extract_rows(feature, frames, sounds, folder, cache).values
+                return extract_rows(feature, frames, sounds, Media(folder), cache).values
 
             peers = {batch: PlainLoop(folder, frames["path"].tolist(), batch) for batch in BATCHES}
             assert np.abs(ours() - peers[1]()).max() < 0.05 * np.abs(peers[1]()).max(), "the decoders differ a little"
@@ -126,7 +127,7 @@ def layer_quality(folder: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as temporary:
         for name, family in SETTINGS.items():
             matrix = extract_rows(
-                FeatureType(family), corel.frames, corel.sounds, folder, FeatureCache(Path(temporary))
+                FeatureType(family), corel.frames, corel.sounds, Media(folder), FeatureCache(Path(temporary))
             )
             values = np.sqrt(matrix.values) if family.layer == "probabilities" else matrix.values
             report[name] = round(corel.mean_ap(values, cosine_distances), 4)

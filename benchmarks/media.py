@@ -78,13 +78,13 @@ def plain_shrink(image: Any) -> Any:
     return cv2.resize(image, (round(width * scale), round(height * scale)), interpolation=cv2.INTER_AREA)
 
 
-def copy_one(numbered: tuple[int, Path], kind: str, target: Path) -> WorkingCopies:
+def copy_one(numbered: tuple[int, Path], kind: str) -> WorkingCopies:
     number, path = numbered
-    return make_working_copies(f"{number}{path.suffix}", path, kind, target, CONFIG, Limits())
+    return make_working_copies(f"{number}{path.suffix}", path, kind, CONFIG, Limits())
 
 
-def guarded(files: list[Path], target: Path, kind: str) -> int:
-    function = partial(copy_one, kind=kind, target=target)
+def guarded(files: list[Path], kind: str) -> int:
+    function = partial(copy_one, kind=kind)
     outcomes = guarded_map(function, list(enumerate(files)), f"{kind}s", Limits().timeout_seconds)
     return sum(not isinstance(outcome, Failed) for outcome in outcomes)
 

@@ -30,6 +30,8 @@ from typing import Any
 from ops_drills import kill_drill, rollback_drill
 from ops_project import Project, Watch, no_orphans
 
+from mediarank.media.shards import Media
+
 PARTS = ("first", "small", "noop", "track", "memory", "incremental", "rollback", "kill")
 NEEDS_A_RUN = {"noop", "track", "memory", "incremental"}
 
@@ -66,6 +68,13 @@ def cpu_seconds() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
+def unpack(media: Path, source: Path) -> None:
+    """Write the originals in `media` as plain files below `source`."""
+    for item, file in Media(media).items():
+        (source / item).parent.mkdir(parents=True, exist_ok=True)
+        (source / item).write_bytes(file.read_bytes())
+
+
 def small(folder: Path, rounds: int) -> dict[str, Any]:
     """One picture and ten keywords more in a collection of 160 items: the median of some such changes."""
     project = Project.clone(folder / "project")
@@ -73,7 +82,7 @@ def small(folder: Path, rounds: int) -> dict[str, Any]:
     project.mediarank("wire")
     project.dvc("repro", "collect")
     source = folder / "source"
-    shutil.copytree(project.root / "data/raw/media", source)
+    unpack(project.root / "data/raw/media", source)
     shutil.copytree(project.root / "data/raw/labels", source / "labels")
     pictures = sorted((source / "images").glob("*_*.jpg"))[5::20][:rounds]
     for path in pictures:
@@ -136,7 +145,7 @@ def incremental(project: Project, folder: Path, images: int) -> dict[str, float]
     resize(project, images, None)
     project.dvc("repro", "collect")
     source = folder / "source"
-    shutil.copytree(project.root / "data/raw/media", source)
+    unpack(project.root / "data/raw/media", source)
     shutil.copytree(project.root / "data/raw/labels", source / "labels")
     items = sorted(path for path in source.rglob("*") if path.is_file() and path.parent != source / "labels")
     held_back = items[50::100]

@@ -14,6 +14,7 @@ import cv2
 import numpy as np
 from ops_project import Project, no_orphans
 
+from mediarank.media.shards import Media
 from mediarank.ops.runs.dvc_repair import repair_rwlock
 
 SMALL = {"images": 96, "clips": 12, "seed": 3}
@@ -103,7 +104,7 @@ def rollback_drill(folder: Path, images: int) -> dict[str, float]:
     project.commit("second version", "v2")
     project.dvc("push")
     back = project.mediarank("rollback", "v1")
-    present = sum(path.is_file() for path in (project.root / "data/raw/media").rglob("*"))
+    present = len(Media(project.root / "data/raw/media"))
     if present != images:
         raise SystemExit(f"The rollback left {present} of {images} images.")
     clone = Project.clone(folder / "clone", project.root)

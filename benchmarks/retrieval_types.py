@@ -9,17 +9,15 @@ extraction takes minutes.
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from mediarank.collections.sources import open_collection, recognise
-from mediarank.fanout import fan_out
+from mediarank.content_cache import ContentCache
 from mediarank.features.autocorrelogram import Autocorrelogram
 from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
@@ -37,7 +35,9 @@ from mediarank.features.lbp import Lbp
 from mediarank.features.network import Network
 from mediarank.features.sift import Sift
 from mediarank.media.copy_cache import Job, working_copies
+from mediarank.media.files import File
 from mediarank.media.frames import FramesConfig
+from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
 from mediarank.types import FeatureMatrix, Roles
 
@@ -91,15 +91,12 @@ def describe(
     if per_class is not None:
         classes = sampled(classes, per_class, np.random.default_rng([seed, per_class]))
     jobs = [Job(item, path, "image", digest(path)) for item, path in sorted(listing.files.items()) if item in classes]
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as target:  # links into the cache's copies
-        make = partial(
-            working_copies, target=Path(target), config=FramesConfig(), limits=Limits(), cache=cache / "copies"
-        )
-        copies = fan_out(make, jobs, "working copies")
-        frames = pd.DataFrame([asdict(frame) for made in copies for frame in made.frames])
-        families = {name: TYPES[name] for name in types}
-        found = _described(frames, classes, families, Path(target), FeatureCache(cache / "features"), seed)
+    made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
+    copies = [one for one in made if not isinstance(one, Failed)]
+    media = {path: file for one in copies for path, file in one.files.items()}
+    frames = pd.DataFrame([asdict(frame) for one in copies for frame in one.frames])
+    families = {name: TYPES[name] for name in types}
+    found = _described(frames, classes, families, media, FeatureCache(cache / "features"), seed)
     asked = set(listing.labels.queries_among(found.classes))
     with_queries = {found.classes[item] for item in asked}
     return replace(
@@ -123,7 +120,7 @@ def _described(
     frames: pd.DataFrame,
     classes: Mapping[str, str],
     families: Mapping[str, Extractor | LocalExtractor],
-    target: Path,
+    media: Mapping[str, File],
     store: FeatureCache,
     seed: int,
 ) -> Described:
@@ -133,8 +130,8 @@ def _described(
     role = ["base" if item in reserved else "rank" for item in items]
     roles = Roles(pd.DataFrame({"item_id": items, "group_id": items, "role": role, "fold": 0}))
     sounds = pd.DataFrame(columns=["item_id", "path", "seconds", "sha256"])
-    fitted = {name: fit(family, frames, sounds, target, roles, store) for name, family in families.items()}
-    matrices = {name: extract_rows(feature, frames, sounds, target, store) for name, feature in fitted.items()}
+    fitted = {name: fit(family, frames, sounds, media, roles, store) for name, family in families.items()}
+    matrices = {name: extract_rows(feature, frames, sounds, media, store) for name, feature in fitted.items()}
     return Described("", {item: classes[item] for item in items}, matrices, reserved)
 
 

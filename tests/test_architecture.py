@@ -31,8 +31,9 @@ SWITCHES = {"pretrained"}
 
 LEVELS = [
     {"types"},
-    {"labels", "disk", "seals", "pretrained"},
-    {"store", "fanout", "evaluation"},
+    {"labels", "disk", "seals", "pretrained", "content_cache", "cluster"},
+    {"fanout", "evaluation"},
+    {"store"},
     {"media"},
     {"collections", "similarity"},
     {"features"},

@@ -224,6 +224,7 @@ def test_compose_has_no_default_password_no_moving_image_and_least_privilege() -
         assert "no-new-privileges:true" in service["security_opt"], name
         image = service["image"]
         assert image == "mediarank-serve" or re.fullmatch(r"\$\{\w+_IMAGE:\?.*\}", image), name
+        assert "PASSWORD" not in str(service.get("command", "")), "every user of the machine can list processes"
     assert "-s3.config=" in COMPOSE["services"]["storage"]["command"], "or the storage asks for no password"
     assert "STORAGE_PASSWORD" in COMPOSE["configs"]["identities"]["content"]
     assert "PREFECT_SERVER_API_AUTH_STRING" in COMPOSE["services"]["prefect"]["environment"]

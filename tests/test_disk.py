@@ -213,5 +213,7 @@ def test_a_killed_process_frees_what_it_had(tmp_path: Path) -> None:
 def test_faults_of_the_machine_have_a_remedy() -> None:
     assert isinstance(disk.machine_fault(OSError(errno.ENOSPC, "full", "some/file")), MachineFault)
     assert "some/file" in str(disk.machine_fault(OSError(errno.ENOSPC, "full", "some/file")))
+    copied = disk.machine_fault(OSError(errno.ENOSPC, "full", "from/here", None, "to/there"))
+    assert "to/there" in str(copied), "the disk that is full"
     assert disk.machine_fault(OSError(errno.ENOENT, "no such file")) is None
     assert disk.machine_fault(ValueError("no")) is None

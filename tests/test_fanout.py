@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from mediarank import cluster as dask
 from mediarank import fanout
 from mediarank.fanout import fan_out, fan_out_iter, jobs
 from mediarank.types import ConfigError, DataError
@@ -71,7 +72,7 @@ def test_jobs_must_be_a_number(monkeypatch: pytest.MonkeyPatch, text: str) -> No
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense://here"])
 def test_a_cluster_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setenv("MEDIARANK_CLUSTER", address)
-    monkeypatch.setattr(fanout, "PATIENCE", 0.5)
+    monkeypatch.setattr(dask, "PATIENCE", 0.5)
     with pytest.raises(ConfigError, match=f"MEDIARANK_CLUSTER names '{address}'.* no Dask scheduler answers"):
         fan_out(square, list(range(5)), "squares")
 
@@ -97,7 +98,7 @@ def certificates(folder: Path) -> dict[str, str]:
     (folder / "cert.pem").write_bytes(made.public_bytes(Encoding.PEM))
     (folder / "key.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     cert = str(folder / "cert.pem")
-    return dict(zip(fanout.TLS.values(), (cert, cert, str(folder / "key.pem")), strict=True))
+    return dict(zip(dask.TLS.values(), (cert, cert, str(folder / "key.pem")), strict=True))
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def test_a_cluster_over_tls_takes_those_with_a_certificate_and_no_others(
     from distributed.security import Security
 
     own, other = certificates(tmp_path / "own"), certificates(tmp_path / "other")
-    files = {name: own[variable] for name, variable in fanout.TLS.items()}
+    files = {name: own[variable] for name, variable in dask.TLS.items()}
     kinds = [f"tls_{kind}_{part}" for kind in ("scheduler", "worker") for part in ("cert", "key")]
     security = Security(
         require_encryption=True, **files, **{kind: files[f"tls_client_{kind.rsplit('_', 1)[1]}"] for kind in kinds}
@@ -129,11 +130,11 @@ def test_a_cluster_over_tls_takes_those_with_a_certificate_and_no_others(
     ) as cluster:
         assert cluster.scheduler_address.startswith("tls://")
         monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.scheduler_address)
-        monkeypatch.setattr(fanout, "PATIENCE", 200.0)
+        monkeypatch.setattr(dask, "PATIENCE", 200.0)
         for variable, file in own.items():
             monkeypatch.setenv(variable, file)
         assert fan_out(square, range(20), "squares") == [n * n for n in range(20)]
-        monkeypatch.setattr(fanout, "PATIENCE", 5.0)
+        monkeypatch.setattr(dask, "PATIENCE", 5.0)
         for variable, file in other.items():
             monkeypatch.setenv(variable, file)
         with pytest.raises(ConfigError, match="no Dask scheduler answers"):
@@ -145,7 +146,7 @@ def test_a_cluster_over_tls_takes_those_with_a_certificate_and_no_others(
 
 def test_tls_without_certificates_says_which_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_CLUSTER", "tls://127.0.0.1:1")
-    for variable in fanout.TLS.values():
+    for variable in dask.TLS.values():
         monkeypatch.delenv(variable, raising=False)
     with pytest.raises(ConfigError, match="MEDIARANK_CLUSTER_CA, MEDIARANK_CLUSTER_CERT, MEDIARANK_CLUSTER_KEY"):
         fan_out(square, range(3), "squares")

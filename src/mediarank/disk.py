@@ -60,7 +60,8 @@ def machine_fault(error: BaseException) -> MachineFault | None:
     if isinstance(error, MachineFault):
         return error
     if isinstance(error, OSError) and error.errno in REMEDIES:
-        where = f" ({os.fsdecode(error.filename)})" if error.filename else ""
+        named = error.filename2 or error.filename  # of a copy or a rename, where it leads to
+        where = f" ({os.fsdecode(named)})" if named else ""
         return MachineFault(f"{os.strerror(error.errno)}{where}: {REMEDIES[error.errno]}.")
     return None
 

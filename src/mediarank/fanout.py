@@ -11,9 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import joblib
@@ -23,16 +21,8 @@ from mediarank.types import ConfigError
 
 START_UP: Final = 2.0
 """Seconds that worker processes need to import their modules; shorter work is done without them."""
-
-PATIENCE: Final = 20.0
-"""Seconds that a cluster's scheduler may take to answer."""
-
-TLS: Final = {
-    "tls_ca_file": "MEDIARANK_CLUSTER_CA",
-    "tls_client_cert": "MEDIARANK_CLUSTER_CERT",
-    "tls_client_key": "MEDIARANK_CLUSTER_KEY",
-}
-"""Dask's names of the files for an encrypted cluster, and the variables that hold their paths."""
+PART_SECONDS: Final = 4.0
+"""Work that a worker gets at a time, at most, unless one item takes longer."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -48,6 +38,11 @@ def jobs() -> int:
     return int(text)
 
 
+def cluster() -> str:
+    """The address of the Dask scheduler to use; empty for this machine alone."""
+    return os.environ.get("MEDIARANK_CLUSTER", "")
+
+
 def fan_out(
     function: Callable[[Item], Outcome], items: Sequence[Item], what: str, batch: int | None = None
 ) -> list[Outcome]:
@@ -56,67 +51,58 @@ def fan_out(
 
 
 def fan_out_iter(
-    function: Callable[[Item], Outcome], items: Sequence[Item], what: str, batch: int | None = None
+    function: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    what: str,
+    batch: int | None = None,
+    carry: Callable[[Item], Item] | None = None,
 ) -> Iterator[Outcome]:
     """The same, one outcome after another as they become ready, so that the caller need not hold them all.
 
     batch : items per transfer to a worker; the default aims at a hundred transfers of at most 64 items
+    carry : an item that names files -> the same with their bytes, for a worker that does not have these files
     """
     batch = batch or max(1, min(64, len(items) // 100))
     chunks = [items[start : start + batch] for start in range(0, len(items), batch)]
-    outcomes = _outcomes(function, chunks)
+    outcomes = _outcomes(function, chunks, carry or (lambda item: item))
     for chunk in with_progress(outcomes, [len(c) for c in chunks], what):
         yield from chunk
 
 
-def _outcomes(function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-    """Chunk by chunk in this process, until starting others is worth it for the rest, or a cluster is named."""
-    cluster, workers = os.environ.get("MEDIARANK_CLUSTER", ""), jobs()
-    done = 0
-    while not cluster and done < len(chunks):
+def _outcomes(
+    function: Callable[[Any], Any], chunks: Sequence[Sequence[Any]], carry: Callable[[Any], Any]
+) -> Iterator[list[Any]]:
+    """Chunk by chunk in this process, until starting others is worth it for the rest; or on the cluster."""
+    if cluster():
+        from mediarank.cluster import on_cluster
+
+        yield from on_cluster(cluster(), _run_chunk, function, chunks, carry)
+        return
+    done, workers, taken = 0, jobs(), 0.0
+    while done < len(chunks):
         started = time.monotonic()
-        yield _run_chunk(function, chunks[done])
+        found_here = _run_chunk(function, chunks[done])
+        taken = time.monotonic() - started
+        yield found_here
         done += 1
-        left = (time.monotonic() - started) * (len(chunks) - done)
+        left = taken * (len(chunks) - done)
         if done > 1 and left * (1 - 1 / workers) > START_UP:  # the first chunk also loads modules
             break
     if done == len(chunks):
         return
-    with ExitStack() as stack:
-        if cluster:
-            stack.enter_context(_client(cluster))
-            stack.enter_context(joblib.parallel_config("dask"))
-        else:
-            stack.enter_context(joblib.parallel_config("loky", n_jobs=workers))
-        yield from joblib.Parallel(return_as="generator")(
-            joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks[done:]
-        )
-
-
-def _client(cluster: str) -> Any:
-    from distributed import Client
-
-    try:
-        return Client(cluster, timeout=PATIENCE, security=_certificates() if cluster.startswith("tls://") else None)
-    except (OSError, ValueError) as error:
-        raise ConfigError(
-            f"MEDIARANK_CLUSTER names {cluster!r}, but no Dask scheduler answers there; start one (dask scheduler), or "
-            f"unset MEDIARANK_CLUSTER to work on this machine only. ({error})"
-        ) from None
-
-
-def _certificates() -> Any:
-    """The certificate of this process and the authority that checks the scheduler, for `tls://`."""
-    from distributed.security import Security
-
-    files = {name: os.environ.get(variable, "") for name, variable in TLS.items()}
-    missing = [TLS[name] for name, file in files.items() if not Path(file).is_file()]
-    if missing:
-        raise ConfigError(
-            f"MEDIARANK_CLUSTER is a tls:// address, which needs certificates: set {', '.join(missing)} to the files "
-            "of the authority, of this machine's certificate and of its key (docs/security.md)."
-        )
-    return Security(require_encryption=True, **files)
+    # Slow work is sent in smaller parts, so that a killed run loses little.
+    longest = max(map(len, chunks))
+    size = max(1, min(longest, int(PART_SECONDS / max(taken / len(chunks[done - 1]), 1e-9))))
+    rest = chunks[done:]
+    parts = [chunk[at : at + size] for chunk in rest for at in range(0, len(chunk), size)]
+    found = joblib.Parallel(workers, "loky", return_as="generator")(
+        joblib.delayed(_run_chunk)(function, part) for part in parts
+    )
+    for chunk in rest:
+        outcomes: list[Any] = []
+        while len(outcomes) < len(chunk):
+            outcomes += next(found)
+        yield outcomes
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:

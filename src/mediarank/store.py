@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from mediarank import disk, seals
 from mediarank.disk import atomic_folder as atomic_folder
 from mediarank.disk import atomic_path as atomic_path
+from mediarank.evaluation.rankings import Rankings
 from mediarank.labels import LABEL_TABLES, NUMBER_COLUMNS, OPTIONAL_COLUMNS, RELATIONS, Labels
 from mediarank.types import DataError, FeatureMatrix, Floats, Manifest, Roles
 
@@ -29,6 +30,10 @@ T = TypeVar("T")
 
 CHECKSUMS: Final = "checksums.json"
 """The list of checksums in a folder of label tables."""
+CANDIDATES: Final = "candidates.parquet"
+"""The items that all methods of a system ranked."""
+_RANKINGS: Final = "rankings.npz"
+_RANKED: Final = ("ids", "best", "scores", "places", "offsets", "candidates")
 _PLAIN: Final = ("metrics.json", "curves.csv")
 """Parts of an evaluation that other programs read; their checksums are kept separately."""
 
@@ -250,27 +255,45 @@ def write_outcome(
     folder: Path,
     arrays: Mapping[str, np.ndarray[Any, Any]],
     facts: Mapping[str, Any],
-    scores: Mapping[str, FeatureMatrix],
+    scores: Mapping[str, FeatureMatrix | Rankings],
     figures: Mapping[str, Any] | None = None,
 ) -> None:
-    """A fitted system: `model.npz`, `model.json`, one matrix per method in `scores/`, and `figures.json` if given."""
+    """A fitted system: `model.npz`, `model.json`, one folder per method in `scores/`, and `figures.json` if given."""
     with atomic_folder(folder) as temporary:
         write_arrays(temporary / "model.npz", arrays)
         write_json(temporary / "model.json", facts)
         if figures is not None:
             write_json(temporary / "figures.json", figures)
         for method, matrix in scores.items():
-            write_features(temporary / "scores" / method, matrix)
+            if isinstance(matrix, FeatureMatrix):
+                write_features(temporary / "scores" / method, matrix)
+            else:
+                write_rankings(temporary / "scores" / method, matrix)
 
 
-def read_scores(folder: Path) -> dict[str, FeatureMatrix]:
+def write_rankings(folder: Path, rankings: Rankings) -> None:
+    """`rankings.npz`, and beside the folder one list of candidates for all methods."""
+    write_table(folder.parent / CANDIDATES, pd.DataFrame({"id": list(rankings.names)}))
+    write_arrays(folder / _RANKINGS, {name: getattr(rankings, name) for name in _RANKED})
+
+
+def read_method(folder: Path) -> FeatureMatrix | Rankings:
+    """The scores of one method, or its best ones."""
+    if not (folder / _RANKINGS).exists():
+        return read_features(folder)
+    arrays = read_arrays(folder / _RANKINGS)
+    names = tuple(read_table(folder.parent / CANDIDATES)["id"].tolist())
+    return Rankings(names=names, **{name: arrays[name] for name in _RANKED})
+
+
+def read_scores(folder: Path) -> dict[str, FeatureMatrix | Rankings]:
     """method -> scores, of a fitted system, in the order of its facts' `methods`; empty if it was skipped."""
     if not (folder / "model.json").exists():
         raise DataError(f"{folder} holds no fitted system; run the stage that writes it first (dvc repro).")
     place = {method: k for k, method in enumerate(read_json(folder / "model.json").get("methods", ()))}
     found = sorted(path.name for path in (folder / "scores").glob("*") if path.is_dir())
     methods = sorted(found, key=lambda method: place.get(method, len(place)))
-    return {method: read_features(folder / "scores" / method) for method in methods}
+    return {method: read_method(folder / "scores" / method) for method in methods}
 
 
 def write_measured(

@@ -23,6 +23,7 @@ def told(**values: float) -> str:
         ({"d": -1.0}, "alike in nothing that stands out; the layout differs"),
         ({"a": 0.1}, "alike in nothing that stands out"),
         ({"other": 3.0}, "same other"),
+        ({"class_probabilities": 3.0, "class_probability_roots": 2.0, "a": 0.6}, "same kind, similar colours"),
     ],
 )
 def test_sentences(values: dict[str, float], sentence: str) -> None:

@@ -82,23 +82,24 @@ def test_what_can_not_be_opened(tmp_path: Path) -> None:
         recognise(tmp_path / "nowhere")
 
 
-def test_collecting_links_the_originals_and_reports_what_was_left_out(
+def test_collecting_names_the_originals_and_reports_what_was_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = write(made(tmp_path / "source", "holidays"), {"jpg/100000.jpg": "picture"})
     put(source, "cover.jpg")
-    labels, _ = collect(CollectionConfig("holidays", str(source)), tmp_path / "media")
-    assert (tmp_path / "media/jpg/100000.jpg").read_text() == "picture"
-    assert set(labels.class_of.values()) == {"1000"}
+    found = collect(CollectionConfig("holidays", str(source)), tmp_path / "drawn")
+    assert found.files["jpg/100000.jpg"].read_text() == "picture"
+    assert found.origin("jpg/100000.jpg") == "jpg/100000.jpg"
+    assert set(found.labels.class_of.values()) == {"1000"}
     assert "note: 1 pictures are not named by a number" in capsys.readouterr().err
 
 
 def test_auto_recognises(tmp_path: Path) -> None:
     source = made(tmp_path / "source", "folder")
     put(source, "notes.txt")
-    labels, skipped = collect(CollectionConfig("auto", str(source)), tmp_path / "media")
-    assert set(labels.class_of.values()) == {"sea", "wood"}
-    assert [(row.kind, row.files, row.example) for row in skipped] == [(".txt", 1, "notes.txt")]
+    found = collect(CollectionConfig("auto", str(source)), tmp_path / "drawn")
+    assert set(found.labels.class_of.values()) == {"sea", "wood"}
+    assert [(row.kind, row.files, row.example) for row in found.skipped] == [(".txt", 1, "notes.txt")]
 
 
 def test_a_path_that_starts_with_a_tilde_says_what_to_write() -> None:

@@ -8,27 +8,34 @@ from typing import Any
 import numpy as np
 
 from mediarank.evaluation.confusion import NEAREST, Confusion, Taken, taken_for
+from mediarank.evaluation.ranking_collector import Answers
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Report, Section, render
-from mediarank.types import FeatureMatrix
 
 Read = Callable[[str], Any]
 
 
+def answered(query: str, items: list[str], values: list[float]) -> Rankings:
+    """One query over sorted items."""
+    answers = Answers(items)
+    own = items.index(query) if query in items else -1
+    answers.add(query, own, np.array(values, np.float32), np.array([], np.int64))
+    return answers.finish()
+
+
 def test_the_majority_of_the_nearest_decides_without_the_query() -> None:
-    items = [f"coast/{k}" for k in range(12)] + [f"field/{k}" for k in range(12)]
+    items = sorted([f"coast/{k}" for k in range(12)] + [f"field/{k}" for k in range(12)])
     class_of = {item: item.split("/")[0] for item in items}
     order = ["coast/0", *(f"field/{k}" for k in range(8)), *(f"coast/{k}" for k in range(1, 12))]
-    values = np.array([[-order.index(i) if i in order else -99 for i in items]], np.float32)
-    (found,) = taken_for(FeatureMatrix(np.array(["coast/0"]), tuple(items), values), class_of)
+    values = [-order.index(i) if i in order else -99.0 for i in items]
+    (found,) = taken_for(answered("coast/0", items, values), class_of)
     assert found == Taken("coast/0", "coast", "field", 8)
-    assert taken_for(FeatureMatrix(np.array(["other"]), tuple(items), values), class_of) == []
+    assert taken_for(answered("other", items, values), class_of) == []
 
 
 def test_equal_votes_are_the_own_class() -> None:
-    items = [*(f"b/{k}" for k in range(6)), *(f"a/{k}" for k in range(5))]
-    values = np.zeros((1, len(items)), np.float32)
-    values[0, 0] = 9  # the query itself
-    (found,) = taken_for(FeatureMatrix(np.array(["b/0"]), tuple(items), values), {i: i[0] for i in items})
+    items = [*(f"a/{k}" for k in range(5)), *(f"b/{k}" for k in range(6))]
+    (found,) = taken_for(answered("b/0", items, [0.0] * len(items)), {i: i[0] for i in items})
     assert (found.other, found.votes) == ("b", NEAREST // 2)
 
 

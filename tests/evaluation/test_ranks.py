@@ -74,7 +74,7 @@ def test_the_kernels_mean_the_same_uncompiled() -> None:
     own = np.array([-1])
     items, item_grades, offsets = np.array([0, 2, 4]), np.array([1.0, 2.0, 3.0]), np.array([0, 3])
     found = []
-    for write, find in ((module._write_keys, module._find_relevant),) * 2:
+    for write, find in ((module.write_keys, module.find_relevant),) * 2:
         keys = np.empty((1, 6), dtype=np.uint64)
         ranks, grades = np.empty(3, dtype=np.int64), np.empty(3)
         compiled = not found

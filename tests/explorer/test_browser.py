@@ -9,11 +9,15 @@ import os
 import re
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import explorer as benchmark
 import fitted_project
 import pytest
 import uvicorn
@@ -61,6 +65,14 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     """The address of an explorer that really listens, and its project."""
     root = tmp_path_factory.mktemp("site") / "project"
     shutil.copytree(explored, root)
+    shutil.copytree(root / "data/manifest/labels", root / "data/manifest/source_labels")
+    with listening(root) as address:
+        yield address, root
+
+
+@contextmanager
+def listening(root: Path) -> Iterator[str]:
+    """An explorer over a project, in a thread; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -69,9 +81,11 @@ def site(explored: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[t
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_for(lambda: server.started)
-    yield f"http://127.0.0.1:{port}", root
-    server.should_exit = True
-    thread.join(30)
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
 
 
 @pytest.fixture
@@ -254,3 +268,64 @@ def test_nothing_is_wider_than_a_narrow_screen(browser: Any, site: tuple[str, Pa
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth <= 400"), address
     context.close()
+
+
+def test_two_browsers_and_the_command_line_at_once_lose_nothing(browser: Any, site: tuple[str, Path]) -> None:
+    address, root = site
+    before = {statement.id for statement in holding(root)}
+    items = [f"images/sea_{k:03d}.png" for k in range(2, 72, 3)][:18]
+    shell = [sys.executable, "-m", "mediarank", "label", "add", "--name", "at once", "--new", "--yes"]
+    environment = {**os.environ, "MEDIARANK_AUTHOR": "ada"}
+    typed = subprocess.Popen(
+        [*shell, *items[:6]], cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    contexts = [browser.new_context(base_url=address) for _ in range(2)]
+    pages = [context.new_page() for context in contexts]
+    for page in pages:
+        page.set_default_timeout(60_000)
+    for one, other in zip(items[6:12], items[12:18], strict=True):  # in turns, each page as it was loaded before
+        for page, item in zip(pages, (one, other), strict=True):
+            page.goto(f"/item?item={item}")
+        for page in pages:
+            page.keyboard.press("l")
+            page.keyboard.type("at once")
+            page.get_by_label("a new name").check()
+            page.get_by_role("button", name="Add").click()
+        for page in pages:
+            page.wait_for_selector("text=by ada")
+    printed, _ = typed.communicate(timeout=120)
+    assert typed.returncode == 0, printed
+    read = Journal(label_folder(root)).read()
+    assert read.damaged == ()
+    fresh = [s for s in active(read.statements) if s.id not in before]
+    assert sorted(s.item for s in fresh) == sorted(items)
+    assert {s.origin for s in fresh} == {"cli", "explorer"}
+    pages[0].goto("/?concept=at%20once")
+    assert f"{len(items)} of 72" in pages[0].locator("h1").inner_text(), "pages know what was typed"
+    for context in contexts:
+        context.close()
+
+
+def test_scrolling_through_a_long_list_keeps_the_page_small_and_nothing_moves(browser: Any, tmp_path: Path) -> None:
+    benchmark.make(tmp_path, items=2000, concepts=2, models=False)
+    with listening(tmp_path) as address:
+        context = browser.new_context(base_url=address, viewport={"width": 1300, "height": 800})
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.goto("/")
+        height = page.evaluate("document.documentElement.scrollHeight")
+        tracks = page.evaluate("getComputedStyle(document.querySelector('.grid')).gridTemplateColumns")
+        columns = len(tracks.split())
+        most, windows = 0, page.locator(".window")
+        for k in range(windows.count()):
+            windows.nth(k).scroll_into_view_if_needed()
+            windows.nth(k).locator(".tile").first.wait_for()
+            assert windows.nth(k).locator(".tile").count() % columns == 0 or k == windows.count() - 1, "whole rows"
+            most = max(most, page.locator(".tile").count())
+        assert page.locator(".tile").last.get_attribute("data-item") == "i001999"
+        assert most < 1000
+        assert page.evaluate("document.documentElement.scrollHeight") == height
+        page.set_viewport_size({"width": 700, "height": 800})
+        page.locator(".window").last.scroll_into_view_if_needed()
+        page.locator(".tile[data-item=i001999]").wait_for()
+        context.close()

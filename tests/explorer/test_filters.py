@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -59,3 +60,13 @@ def test_orders(snapshot: Snapshot) -> None:
         Choice.of([("order", "magic")])
     with pytest.raises(DataError, match="attribute"):
         select(snapshot, Choice.of([("order", "attribute:warm")]))
+
+
+def test_dates_sort_newest_or_oldest_first_and_what_has_none_comes_last(snapshot: Snapshot) -> None:
+    items = snapshot.items["item"].tolist()[:4]
+    taken = dict(zip(items, ("2021-05-01T10:00", "", "2019-01-01T10:00", "2021-05-01T10:00"), strict=True))
+    dated = replace(snapshot, items=snapshot.items.assign(taken=[taken.get(i, "") for i in snapshot.items["item"]]))
+    newest, oldest = (shown(dated, ("order", order)) for order in ("newest", "oldest"))
+    assert newest[:3] == [items[0], items[3], items[2]]
+    assert oldest[:3] == [items[2], items[0], items[3]]
+    assert newest[3:] == oldest[3:] == [item for item in shown(dated) if not taken.get(item)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -18,6 +19,7 @@ from making_media import encoded
 from mediarank import store
 from mediarank.explorer.app import PAGES, create_app
 from mediarank.explorer.doors import Doors
+from mediarank.systems.model import Needs
 from mediarank.types import Manifest
 
 ITEM = "images/fire_000.png"
@@ -221,3 +223,15 @@ def test_before_the_first_run_the_page_says_what_to_do(tmp_path: Path) -> None:
         page = client.get("/")
         assert page.status_code in (400, 404)
         assert "manifest" in page.text
+
+
+@pytest.mark.parametrize("method", ["posteriors", "blend"])
+def test_search_says_why_where_classes_were_learned(project: Path, method: str) -> None:
+    config = replace(fitted_project.CONFIG, methods=("uni_con", method), serve=method, class_scores=("lab",))
+    fitted_project.fit(project / "data", "retrieval", config, Needs(config.features))
+    app = create_app(project, Doors("127.0.0.1", 8765), lambda: fitted_project.COPYING)
+    with TestClient(app, base_url="http://127.0.0.1:8765") as client:
+        for ticks in ({}, {"yes": "images/fire_003.png"}):
+            page = client.get("/search", params={"item": ITEM, **ticks})
+            assert page.status_code == 200
+            assert re.search(r'title="images/[^"]+: [^"]*kind [+-]\d', page.text)

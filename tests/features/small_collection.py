@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from mediarank.features.base import Extractor, LocalExtractor
 from mediarank.features.cache import FeatureCache
 from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
+from mediarank.media.files import File
+from mediarank.media.shards import Media
 from mediarank.media.working import encode_picture, encode_sound
 from mediarank.types import FeatureMatrix, Roles
 
@@ -57,17 +60,17 @@ class Collection:
         rows = [{"item_id": i, "group_id": i, "role": role, "fold": 0} for i, role in roles.items()]
         return Roles(pd.DataFrame(rows))
 
-    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame, Path, Roles]:
-        return self.frames, self.sounds, self.folder, self.roles
+    def tables(self) -> tuple[pd.DataFrame, pd.DataFrame, Media, Roles]:
+        return self.frames, self.sounds, Media(self.folder), self.roles
 
 
 def described(
     family: Extractor | LocalExtractor,
     frames: pd.DataFrame,
     sounds: pd.DataFrame,
-    folder: Path,
+    media: Mapping[str, File],
     roles: Roles,
     cache: FeatureCache | None = None,
 ) -> FeatureMatrix:
     """Fitted and extracted, as the stage does it."""
-    return extract_rows(fit(family, frames, sounds, folder, roles, cache), frames, sounds, folder, cache)
+    return extract_rows(fit(family, frames, sounds, media, roles, cache), frames, sounds, media, cache)

@@ -193,7 +193,7 @@ def test_one_item_alone_gets_the_row_of_the_collection(collection: Collection, f
     rows = 0
     for item in items:
         frames, sounds = (t[t["item_id"] == item] for t in (collection.frames, collection.sounds))
-        alone = extract_rows(stored, frames, sounds, collection.folder)
+        alone = extract_rows(stored, frames, sounds, collection.tables()[2])
         assert alone.values.tobytes() == whole.rows(alone.ids).tobytes()
         rows += len(alone)
     assert rows == len(whole) > 0

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mediarank.features import cache as module
+from mediarank import content_cache as module
 from mediarank.features.cache import FeatureCache, cache_key
 
 

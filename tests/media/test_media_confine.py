@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import socket
 import subprocess
@@ -19,6 +20,13 @@ from mediarank.media.limits import Limits
 from mediarank.media.probe import probe
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
+
+
+def call(*arguments: int | None) -> None:
+    """A system call by its number."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(*arguments) < 0:
+        raise OSError(ctypes.get_errno(), "refused")
 
 
 def attempt(what: str, inside: Path, outside: Path) -> str:
@@ -44,20 +52,38 @@ def attempt(what: str, inside: Path, outside: Path) -> str:
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             case "program":
                 subprocess.run([sys.executable, "--version"], check=True)
+            case "rings":
+                call(425, 1, None)
+            case "second numbers":
+                call(0x40000000 + 41, socket.AF_INET, socket.SOCK_STREAM, 0)
     except OSError as error:
         return errno.errorcode.get(error.errno or 0, "?")
     return ""
 
 
-def test_what_is_left_and_what_is_not(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_is_left_and_what_is_not(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     for folder in (inside / "in", inside / "out", outside):
         folder.mkdir(parents=True)
     (inside / "in/file").write_text("input")
     (outside / "secret").write_text("secret")
+    monkeypatch.chdir(outside)  # as a project is that runs `python -m mediarank`
+    monkeypatch.syspath_prepend(outside)
     allowed, refused = (
         ["read inside", "write inside"],
-        ["read outside", "list outside", "write outside", "write input", "network", "datagrams", "program"],
+        [
+            "read outside",
+            "list outside",
+            "write outside",
+            "write input",
+            "network",
+            "datagrams",
+            "program",
+            "rings",
+            "second numbers",
+        ],
     )
     work = partial(attempt, inside=inside, outside=outside)
     confinement = Confinement((inside / "in",), (inside / "out",))
@@ -74,7 +100,8 @@ def test_what_is_left_and_what_is_not(tmp_path: Path, capfd: pytest.CaptureFixtu
 
 def copies(path: Path, target: Path) -> int:
     limits = Limits()
-    made = make_working_copies(path.name, path, probe(path, limits).kind, target, FramesConfig(max_side=32), limits)
+    made = make_working_copies(path.name, path, probe(path, limits).kind, FramesConfig(max_side=32), limits)
+    (target / path.name).write_bytes(b"what may be written to")
     return len(made.frames) + (made.sound is not None)
 
 

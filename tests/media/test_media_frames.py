@@ -22,7 +22,11 @@ LIMITS = Limits()
 
 
 def copies(source: Path, kind: str, target: Path, item_id: str = "a/item.xyz", **config: Any) -> WorkingCopies:
-    return make_working_copies(item_id, source, kind, target, FramesConfig(**config), LIMITS)
+    made = make_working_copies(item_id, source, kind, FramesConfig(**config), LIMITS)
+    for path, content in made.contents.items():
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        (target / path).write_bytes(content)
+    return made
 
 
 def image_file(folder: Path, format: str = "JPEG", height: int = 300, width: int = 400, **options: Any) -> Path:

@@ -85,7 +85,7 @@ def decode_mutant(number: int, sources: list[Path], folder: Path) -> int:
     try:
         kind = probe(path, LIMITS).kind
         config = FramesConfig(max_side=32, frames_per_clip=3, sampling="shots" if number % 5 == 0 else "uniform")
-        make_working_copies(path.name, path, kind, folder / "out", config, LIMITS)
+        make_working_copies(path.name, path, kind, config, LIMITS)
     finally:
         path.unlink()
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

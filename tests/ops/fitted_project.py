@@ -154,11 +154,9 @@ def collect(
         content = coded.tobytes()
         sha256 = hashlib.sha256(content).hexdigest()
         store.write_bytes(data / "raw/media" / item, content)
-        copies.append(
-            make_working_copies(
-                item, data / "raw/media" / item, "image", data / "frames/media", COPYING.frames, COPYING.limits
-            )
-        )
+        copies.append(make_working_copies(item, data / "raw/media" / item, "image", COPYING.frames, COPYING.limits))
+        for path, copy in copies[-1].contents.items():
+            store.write_bytes(data / "frames/media" / path, copy)
         rows.append((item, item, "image", 48, 48, 0.0, 0.0, False, sha256, item, "ok", ""))
         classes.append((item, kind))
         roles.append((item, item, ("base", "rank", "valid", "test", "test")[(k // 3) % 5], 0))

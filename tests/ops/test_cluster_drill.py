@@ -1,6 +1,7 @@
-"""A cluster of separate processes, one of which is killed in the middle of the work: the same bytes as without it.
+"""A cluster of separate processes without common files; parts of it are killed: the same bytes as without it.
 
-A Dask scheduler and two workers on loopback describe pictures and train base models, as `MEDIARANK_CLUSTER` asks.
+A Dask scheduler and two workers on loopback, each in a directory of its own, describe pictures and train base models,
+as `MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which lead nowhere on the workers.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,14 +19,17 @@ import pandas as pd
 import pytest
 from waiting import wait_for
 
+from mediarank import cluster as dask
 from mediarank import store
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import train_pool
+from mediarank.fanout import fan_out_iter
 from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
 from mediarank.features.network import Network
-from mediarank.types import FeatureMatrix, Judgments
+from mediarank.media.shards import Media
+from mediarank.types import FeatureMatrix, Judgments, MachineFault
 
 COPIES = 8
 
@@ -35,19 +40,43 @@ class Cluster:
     def __init__(self, folder: Path) -> None:
         self._log = (folder / "cluster.log").open("w")
         told = folder / "scheduler.json"
-        common = ["--scheduler-file", str(told)]
-        self.processes = [
-            self._start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *common)
-        ]
+        self._folder = folder
+        common = ["--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(told)]
+        self.processes = [self._start("dask_scheduler", folder / "scheduler", "--port", "0", *common)]
         wait_for(told.exists)
         self.address = store.read_json(told)["address"]
-        alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)]
-        self.processes += [self._start("dask_worker", self.address, *alone, "--name", name) for name in ("one", "two")]
+        self.start_workers()
+
+    def start_workers(self) -> None:
+        for name in ("one", "two"):
+            home = self._folder / name
+            alone = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(home)]
+            self.processes.append(self._start("dask_worker", home, self.address, *alone, "--name", name))
         wait_for(lambda: len(self.workers()) == 2)
 
-    def _start(self, module: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def restart(self) -> None:
+        """A new scheduler at the same address, with new workers; the old ones have no time to say goodbye."""
+        for process in self.processes:
+            process.kill()
+            process.wait(30)
+        port = self.address.rpartition(":")[2]
+        home = self._folder / "scheduler"
+        self.processes = [self._start("dask_scheduler", home, "--host", "127.0.0.1", "--port", port, "--no-dashboard")]
+        wait_for(self._answers)
+        self.start_workers()
+
+    def _answers(self) -> bool:
+        try:
+            self.workers()
+        except (OSError, RuntimeError):
+            return False
+        return True
+
+    def _start(self, module: str, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
+        home.mkdir(exist_ok=True)
         command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-        return subprocess.Popen(command, stdout=self._log, stderr=self._log, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+        return subprocess.Popen(command, cwd=home, stdout=self._log, stderr=self._log, env=variables)
 
     def workers(self) -> dict[str, int]:
         """How many tasks each has before it, by its name."""
@@ -55,13 +84,18 @@ class Cluster:
 
         with Client(self.address, set_as_default=False) as client:
             workers = client.scheduler_info(n_workers=-1)["workers"]
-            return {workers[address]["name"]: len(tasks) for address, tasks in client.processing().items()}
+            return {
+                workers[address]["name"]: len(tasks)
+                for address, tasks in client.processing().items()
+                if address in workers
+            }
 
     def end(self) -> None:
         for process in reversed(self.processes):
-            process.terminate()
+            process.kill()
         for process in self.processes:
             process.wait(200)
+        self.processes = []
         self._log.close()
 
 
@@ -84,9 +118,10 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     hue, network = Hue(words=8, items=4), Network(side=64)
 
     def describe(family: Hue | Network) -> FeatureMatrix:
-        media = fitted / "data/frames/media"
+        media = Media(Path("data/frames/media"))
         return extract_rows(fit(family, frames, sounds, media, roles), frames, sounds, media)
 
+    monkeypatch.chdir(fitted)
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     alone, by_network = describe(hue), describe(network)
     victim, finished, killed_before_the_end = cluster.processes[1], threading.Event(), []
@@ -123,3 +158,30 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     here = train_pool("hue", matrix, judgments, ids.tolist(), config).pool.to_arrays()[0]
     assert there.keys() == here.keys()
     assert all(there[name].tobytes() == here[name].tobytes() for name in here)
+
+
+def slowly(number: int) -> int:
+    time.sleep(0.02)
+    return number * number
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_restarts_gets_the_rest(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
+    done: list[int] = []
+    for found in fan_out_iter(slowly, range(400), "squares", batch=4):
+        done.append(found)
+        if len(done) == 40:
+            cluster.restart()
+    assert done == [n * n for n in range(400)]
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_stays_away_is_named(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
+    monkeypatch.setattr(dask, "PATIENCE", 1.0)
+    work = fan_out_iter(slowly, range(400), "squares", batch=4)
+    assert next(work) == 0
+    cluster.end()
+    with pytest.raises(MachineFault, match=f"{cluster.address} went away and did not come back"):
+        list(work)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from functools import partial
+import sqlite3
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import cv2
 import numpy as np
 import pytest
 
+from mediarank.content_cache import ContentCache
 from mediarank.labels import Labels
-from mediarank.media import copy_cache as remembered
-from mediarank.media.copy_cache import Job, prune, working_copies
+from mediarank.media import copy_cache
+from mediarank.media.files import Slice, sha256_of
 from mediarank.media.frames import FramesConfig
-from mediarank.media.guard import guarded_map
 from mediarank.media.limits import Limits
+from mediarank.media.shards import Cuts, Media, ShardWriter
 from mediarank.stages.frames import Frames, build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import CheckFailed, DataError, MachineFault, Manifest
+from mediarank.types import CheckFailed, DataError, Manifest
 
 CONFIG, LIMITS = FramesConfig(max_side=64), Limits()
 
@@ -78,69 +78,31 @@ def test_one_process_or_two(media: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert digest(tmp_path / "1") == digest(tmp_path / "2")
 
 
-def job(media: Path, name: str) -> Job:
-    return Job(name, media / name, "image", hashlib.sha256((media / name).read_bytes()).hexdigest())
-
-
 def test_what_is_remembered_is_not_decoded_again(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    working_copies(job(media, "1.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
+    decoded: list[str] = []
+    decode = copy_cache.guarded_iter
 
-    def refuse(*_: object) -> None:
-        raise AssertionError("decoded twice")
+    def counted(work: Any, jobs: Any, *rest: Any, **more: Any) -> Any:
+        decoded.extend(job.item_id for job in jobs)
+        return decode(work, jobs, *rest, **more)
 
-    monkeypatch.setattr(remembered, "make_working_copies", refuse)
-    working_copies(job(media, "1.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
-    with pytest.raises(AssertionError, match="decoded twice"):
-        working_copies(job(media, "1.png"), tmp_path / "x", FramesConfig(max_side=32), LIMITS, tmp_path / "cache")
-
-
-def test_ten_more_images_decode_ten_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process and a plain loop, so that decodes can be counted; the cache is what is looked at."""
-    folder, decoded = tmp_path / "media", []
-    folder.mkdir()
-
-    def add(first: int, count: int) -> None:
-        for k in range(first, first + count):
-            pixels = np.random.default_rng(k).integers(0, 255, (8, 8, 3), dtype=np.uint8)
-            cv2.imwrite(str(folder / f"{k:04d}.png"), pixels)
-
-    make = remembered.make_working_copies
-
-    def counted(item: str, *rest: Any) -> Any:
-        decoded.append(item)
-        return make(item, *rest)
-
-    monkeypatch.setattr(remembered, "make_working_copies", counted)
-    add(0, 100)
-    for path in sorted(folder.iterdir()):
-        working_copies(job(folder, path.name), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
-    assert len(decoded) == 100
+    monkeypatch.setattr(copy_cache, "guarded_iter", counted)
+    run(media, tmp_path / "one", tmp_path / "cache")
+    assert decoded == ["0.png", "1.png", "2.png", "3.png", "cut.png"]
+    cv2.imwrite(str(media / "4.png"), np.zeros((20, 20, 3), np.uint8))
+    run(media, tmp_path / "two", tmp_path / "cache")
+    assert decoded[5:] == ["4.png", "cut.png"], "what failed is tried again"
     decoded.clear()
-    add(100, 10)
-    for path in sorted(folder.iterdir()):
-        working_copies(job(folder, path.name), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
-    assert decoded == [f"{k:04d}.png" for k in range(100, 110)]
+    build_frames(manifest_of(media), media, tmp_path / "x", FramesConfig(max_side=32), LIMITS, tmp_path / "cache")
+    assert len(decoded) == 6, "other settings make other copies"
 
 
 def test_a_damaged_entry_is_made_again(media: Path, tmp_path: Path) -> None:
-    working_copies(job(media, "2.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
-    (entry,) = (p for p in (tmp_path / "cache").rglob("*.jpg"))
-    entry.unlink()
-    entry.write_bytes(b"garbage")
-    working_copies(job(media, "2.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
+    run(media, tmp_path / "one", tmp_path / "cache")
+    with sqlite3.connect(ContentCache(tmp_path / "cache").path) as db:
+        db.execute("UPDATE payload SET data = zeroblob(length(data)) WHERE id = 2")
+    run(media, tmp_path / "two", tmp_path / "cache")
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
-
-
-def test_pruning_keeps_what_was_used_last(media: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    for k, name in enumerate(("0.png", "1.png", "2.png", "0.png")):
-        working_copies(job(media, name), tmp_path / str(k), CONFIG, LIMITS, cache)
-    newest = max(p.stat().st_size for p in cache.rglob("*.jpg"))
-    assert prune(cache, limit=10 * newest) == 0
-    assert prune(cache, limit=2 * newest) == 2
-    (left,) = cache.rglob("*.jpg")
-    assert left.name == "0.png.jpg"
 
 
 def test_nothing_decodes(tmp_path: Path, media: Path) -> None:
@@ -165,30 +127,28 @@ def test_a_cache_that_can_not_be_written_to_is_not_used(media: Path, tmp_path: P
     assert with_cache.frames.equals(without.frames)
 
 
-def full_disk(*_: object) -> bytes:
-    raise OSError(errno.ENOSPC, "No space left on device", "data/frames/media/0.png.jpg")
+def test_a_full_disk_quarantines_nothing(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "data/frames/media/unfinished")
+
+    monkeypatch.setattr(ShardWriter, "_write", full)
+    with pytest.raises(OSError, match="No space left"):
+        run(media, tmp_path / "frames", tmp_path / "cache")
 
 
-def copies_on_a_full_disk(job: Job, target: Path, cache: Path) -> object:
-    """In a child: no file can be written, neither to the cache nor to the target."""
-    with mock.patch.object(Path, "write_bytes", full_disk):
-        return working_copies(job, target, CONFIG, LIMITS, cache)
-
-
-def test_a_full_disk_quarantines_nothing(media: Path, tmp_path: Path) -> None:
-    jobs = [job(media, f"{k}.png") for k in range(4)]
-    work = partial(copies_on_a_full_disk, target=tmp_path / "frames", cache=tmp_path / "cache")
-    with pytest.raises(MachineFault, match=r"No space left.*free disk space.*No file was quarantined"):
-        guarded_map(work, jobs, "frames", 60)
-
-
-@pytest.mark.parametrize("place", range(0, 600, 23))
-def test_no_flipped_bit_in_the_list_of_an_entry_is_trusted(media: Path, tmp_path: Path, place: int) -> None:
-    first = working_copies(job(media, "1.png"), tmp_path / "one", CONFIG, LIMITS, tmp_path / "cache")
-    (rows,) = (tmp_path / "cache").rglob(remembered.ROWS)
-    content = bytearray(rows.read_bytes())
-    content[place % len(content)] ^= 1 << place % 8
-    rows.write_bytes(content)
-    second = working_copies(job(media, "1.png"), tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache")
-    assert first == second
-    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+def test_a_damaged_shard_is_named_and_costs_its_own_items(media: Path, tmp_path: Path) -> None:
+    """Originals in several shards, one of them damaged in the middle of one item."""
+    with ShardWriter(tmp_path / "raw", Cuts(least=1, mean=1, most=1 << 20)) as shards:
+        for path in sorted(media.iterdir()):
+            shards.add(path.name, path, path.stat().st_size, sha256_of(path))
+    bad = Media(tmp_path / "raw")["2.png"]
+    assert isinstance(bad, Slice)
+    content = bytearray(bad.shard.read_bytes())
+    content[bad.offset + bad.length // 2] ^= 1
+    bad.shard.write_bytes(content)
+    manifest, _, quarantine = build_manifest(tmp_path / "raw", Labels({}), ManifestConfig())
+    assert list(quarantine["item_id"]) == ["2.png"]
+    assert bad.shard.name in quarantine["reason"][0]
+    assert "mediarank verify" in quarantine["reason"][0]
+    made = build_frames(manifest, tmp_path / "raw", tmp_path / "frames", CONFIG, LIMITS, tmp_path / "cache")
+    assert list(made.frames["item_id"]) == ["0.png", "1.png", "3.png"]

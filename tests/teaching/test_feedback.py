@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from made_live import live_ranker
 
-from mediarank.systems.retrieval.live import LiveRanker
+from mediarank.systems.retrieval.live import Hit, LiveRanker
 from mediarank.teaching import taught_ranker as module
 from mediarank.teaching.feedback import Event, FeedbackLog, passed_over
 from mediarank.teaching.journal import Journal
@@ -109,7 +109,9 @@ def test_it_says_what_moved() -> None:
     before = Teacher(live_ranker(), []).search(QUERY, live_ranker().vectors(QUERY), 20)
     assert "nothing changed" in str(moved(before, before))
     swapped = [before[1], before[0], *before[2:]]
-    assert str(moved(before, swapped)) == "2 of the first 20 changed"
+    assert str(moved(before, swapped)) == "2 of the first 20 changed, none of them new there"
+    entered = [Hit("other", 9.0), *before[1:]]
+    assert str(moved(before, entered)) == "1 of the first 20 changed, 1 of them new there"
 
 
 @pytest.mark.parametrize("count", [0, 19, 20, 21, 47])

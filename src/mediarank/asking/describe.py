@@ -9,9 +9,7 @@ the greatest difference to the items' own rows.
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,6 +22,7 @@ from mediarank.asking.workspace import Workspace
 from mediarank.features.cache import FeatureCache
 from mediarank.features.describe import extract_rows
 from mediarank.media.confine import Confinement, folders_of
+from mediarank.media.files import File
 from mediarank.media.frames import FramesConfig, WorkingCopies, make_working_copies, tables
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.image import Pixels
@@ -47,47 +46,46 @@ def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[st
     files : the id that a file's rows get -> where the file is
     A file without the modality of a type, such as a picture for a type of sounds, has no row there.
     """
-    with _working_copies(files, workspace.copying()) as (made, folder):
-        return describe_copies(workspace, *tables(made), folder, types)
+    made = _working_copies(files, workspace.copying())
+    copies = {path: file for each in made for path, file in each.files.items()}
+    return describe_copies(workspace, *tables(made), copies, types)
 
 
 def look(path: Path, copying: Copying) -> tuple[Pixels | None, Floats | None]:
     """The picture (of a clip, the middle frame) and the sound of a file, as the pipeline sees them."""
-    with _working_copies({"file": path}, copying) as ((made,), folder):
-        pictures, sound = made.frames, made.sound
-        return (
-            read_picture(folder / pictures[len(pictures) // 2].path) if pictures else None,
-            read_sound(folder / sound.path) if sound else None,
-        )
+    (made,) = _working_copies({"file": path}, copying)
+    pictures, sound = made.frames, made.sound
+    return (
+        read_picture(made.files[pictures[len(pictures) // 2].path]) if pictures else None,
+        read_sound(made.files[sound.path]) if sound else None,
+    )
 
 
-@contextmanager
-def _working_copies(files: Mapping[str, Path], copying: Copying) -> Iterator[tuple[list[WorkingCopies], Path]]:
-    """Working copies of files, by id, in a temporary folder; decoded in guarded child processes."""
-    with tempfile.TemporaryDirectory(prefix="mediarank-") as folder:
-        work = partial(_copies, target=Path(folder), copying=copying)
-        confinement = Confinement(folders_of(files.values()), (Path(folder),))
-        outcomes = guarded_map(
-            work, list(files.items()), "describe", copying.limits.timeout_seconds, confinement=confinement
-        )
-        made = []
-        for path, outcome in zip(files.values(), outcomes, strict=True):
-            if isinstance(outcome, Failed):
-                raise DataError(f"{path} can't be used: {outcome.reason}")
-            made.append(outcome)
-        yield made, Path(folder)
+def _working_copies(files: Mapping[str, Path], copying: Copying) -> list[WorkingCopies]:
+    """Working copies of files, by id, decoded in guarded child processes."""
+    work = partial(_copies, copying=copying)
+    confinement = Confinement(folders_of(files.values()))
+    outcomes = guarded_map(
+        work, list(files.items()), "describe", copying.limits.timeout_seconds, confinement=confinement
+    )
+    made = []
+    for path, outcome in zip(files.values(), outcomes, strict=True):
+        if isinstance(outcome, Failed):
+            raise DataError(f"{path} can't be used: {outcome.reason}")
+        made.append(outcome)
+    return made
 
 
 def describe_copies(
     workspace: Workspace,
     frames: pd.DataFrame,
     sounds: pd.DataFrame,
-    folder: Path,
+    media: Mapping[str, File],
     types: Sequence[str],
     cache: FeatureCache | None = None,
 ) -> dict[str, FeatureMatrix]:
     """The vectors of working copies, using what the stage `features` fitted."""
-    return {name: extract_rows(workspace.feature_type(name), frames, sounds, folder, cache) for name in types}
+    return {name: extract_rows(workspace.feature_type(name), frames, sounds, media, cache) for name in types}
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ def _difference(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float
     return float(np.abs(one - other).max()) if one.shape == other.shape else float("inf")
 
 
-def _copies(job: tuple[str, Path], target: Path, copying: Copying) -> WorkingCopies:
+def _copies(job: tuple[str, Path], copying: Copying) -> WorkingCopies:
     name, source = job
     kind = probe(source, copying.limits).kind
-    return make_working_copies(name, source, kind, target, copying.frames, copying.limits)
+    return make_working_copies(name, source, kind, copying.frames, copying.limits)

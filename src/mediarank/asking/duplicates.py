@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import cv2
@@ -16,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from mediarank.media.image import Pixels
-from mediarank.media.working import read_picture
 from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.types import Manifest
 
@@ -77,11 +75,6 @@ def duplicate_groups(
         shots = [Shot(item, *size_of[item], sharpness(picture(path))) for item, path in named]
         found.append(Duplicates(tuple(sorted(shots, key=lambda shot: (-shot.quality, shot.item)))))
     return sorted(found, key=lambda group: (-len(group.shots), group.best.item))
-
-
-def working_pictures(folder: Path) -> Callable[[str], Pixels]:
-    """Path of a working copy below `folder` -> its pixels."""
-    return lambda path: read_picture(folder / path)
 
 
 def sharpness(picture: Pixels) -> float:

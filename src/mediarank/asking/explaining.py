@@ -7,6 +7,8 @@ from typing import Final
 
 import pandas as pd
 
+from mediarank.systems.retrieval.learned_types import LEARNED_TYPES
+
 LOOKS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("lab_histogram", "rgb_histogram", "hsv_histogram", "rgb", "hsv", "lab", "hue", "autocorrelogram"), "colours"
@@ -21,8 +23,9 @@ LOOKS: Final[Mapping[str, str]] = {
     "hog3d": "motion",
     "mfcc": "sound",
     "mfcc_statistics": "sound",
+    **dict.fromkeys(LEARNED_TYPES, "kind"),
 }
-"""Feature family -> what a person would call it."""
+"""Feature family, or what was learned from classes -> what a person would call it."""
 SAME: Final = 1.5
 SIMILAR: Final = 0.5
 DIFFERENT: Final = -0.25

@@ -1,12 +1,11 @@
 """A first look at a folder: what is in it, which labels were found, what can be learned, and what a run will cost.
 
 Every file's header is read (of a large folder, a sample), and the first pictures are decoded, which gives the time per
-picture and the near-duplicates among neighbours. Only working copies in a temporary folder are written.
+picture and the near-duplicates among neighbours. Nothing is written.
 """
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -110,12 +109,9 @@ def look(
 def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
     """The first picture of a folder that can be decoded, at working size; None if no picture can."""
     for item, path in media_below(folder).files.items():
-        with tempfile.TemporaryDirectory() as target:
-            made = guarded_map(
-                _Copy(Path(target), config, limits), [(item, path)], "one picture", limits.timeout_seconds
-            )[0]
-            if not isinstance(made, Failed) and made.frames:
-                return read_picture(Path(target) / made.frames[0].path)
+        made = guarded_map(_Copy(config, limits), [(item, path)], "one picture", limits.timeout_seconds)[0]
+        if not isinstance(made, Failed) and made.frames:
+            return read_picture(made.files[made.frames[0].path])
     return None
 
 
@@ -123,14 +119,11 @@ def example_picture(folder: Path, config: FramesConfig, limits: Limits) -> Any:
 class _Copy:
     """Makes the working copy of one (item, path); importable, so that child processes can run it."""
 
-    target: Path
     config: FramesConfig
     limits: Limits
 
     def __call__(self, job: tuple[str, Path]) -> WorkingCopies:
-        return make_working_copies(
-            job[0], job[1], probe(job[1], self.limits).kind, self.target, self.config, self.limits
-        )
+        return make_working_copies(job[0], job[1], probe(job[1], self.limits).kind, self.config, self.limits)
 
 
 def _decoded(
@@ -139,13 +132,12 @@ def _decoded(
     """Working copies of the pictures, seconds of one core per picture, and bytes per working copy."""
     if not pictures:
         return [], 0.0, 0.0
-    with tempfile.TemporaryDirectory() as target:
-        start = time.perf_counter()
-        jobs = [(item, files[item]) for item in pictures]
-        made = guarded_map(_Copy(Path(target), config, limits), jobs, "pictures", limits.timeout_seconds)
-        seconds = (time.perf_counter() - start) * min(fanout.jobs(), len(jobs)) / len(jobs)
-        size = sum(path.stat().st_size for path in Path(target).rglob("*") if path.is_file()) / len(jobs)
-    return [copies for copies in made if not isinstance(copies, Failed)], seconds, size
+    start = time.perf_counter()
+    jobs = [(item, files[item]) for item in pictures]
+    outcomes = guarded_map(_Copy(config, limits), jobs, "pictures", limits.timeout_seconds)
+    seconds = (time.perf_counter() - start) * min(fanout.jobs(), len(jobs)) / len(jobs)
+    made = [copies for copies in outcomes if not isinstance(copies, Failed)]
+    return made, seconds, sum(len(content) for copies in made for content in copies.contents.values()) / len(jobs)
 
 
 def _sample(items: list[str], most: int) -> list[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from mediarank.media.shards import Media
 from mediarank.types import DataError
 
 MEDIA: Final = "raw/media"
@@ -32,11 +33,18 @@ class Asked:
         return self.item if self.item is not None else "file"
 
 
-def resolve(given: str, items: Iterable[str], data: Path = Path("data")) -> Asked:
+def resolve(
+    given: str,
+    items: Iterable[str],
+    data: Path = Path("data"),
+    own: Callable[[str], str | None] = lambda _: None,
+) -> Asked:
     """The item or file that is meant.
 
-    It can be an item's id, its path below `data/raw/media`, a bare file name that only one item has, or the path of a
-    file outside the collection.
+    It can be an item's id, its path below `data/raw/media`, the user's own path of it, a bare file name that only one
+    item has, or the path of a file outside the collection.
+
+    own : the user's own path -> the item, or None
     """
     known = items if isinstance(items, set | frozenset) else set(items)
     written = given.removeprefix("./")
@@ -45,6 +53,8 @@ def resolve(given: str, items: Iterable[str], data: Path = Path("data")) -> Aske
         if candidate in known:
             return Asked(given, item=candidate)
     if inside is None and Path(given).is_file():
+        if (item := own(given)) in known and item is not None:
+            return Asked(given, item=item)
         return Asked(given, path=Path(given))
     same = sorted(item for item in known if PurePosixPath(item).name == written)
     if len(same) == 1:
@@ -52,6 +62,16 @@ def resolve(given: str, items: Iterable[str], data: Path = Path("data")) -> Aske
     if same:
         raise DataError(f"{given} could be any of {len(same)} items, such as {', '.join(same[:3])}; give the whole id.")
     raise DataError(f"{given} is neither an item of the collection nor a file.{did_you_mean(inside or written, known)}")
+
+
+def own_name(originals: Media, source: Path, path: str) -> str:
+    """Where the user has an original, if it is still there; else its path in the collection.
+
+    source : the folder that collection.path names
+    """
+    origin = originals.origin(path) if path in originals else ""
+    own = source / origin
+    return str(own) if origin and own.is_file() else path
 
 
 def match_name(given: str, names: Sequence[str], what: str) -> str:

@@ -17,6 +17,7 @@ import pandas as pd
 from mediarank import store
 from mediarank.evaluation.calibration import Calibration
 from mediarank.labels import Labels
+from mediarank.media.shards import Media
 from mediarank.systems.calibrate import calibration_in
 from mediarank.systems.model import Parts, RankingModel
 from mediarank.systems.registry import SYSTEMS, model_of
@@ -87,6 +88,16 @@ class Workspace:
     def frames(self) -> pd.DataFrame:
         """The working copies of pictures and frames, one row per copy."""
         return store.read_table(self.data / "frames/frames.parquet")
+
+    @cached_property
+    def copies(self) -> Media:
+        """The working copies by path."""
+        return Media(self.data / "frames/media")
+
+    @cached_property
+    def originals(self) -> Media:
+        """The originals by path."""
+        return Media(self.data / "raw/media")
 
     def facts(self, system: str) -> Mapping[str, Any]:
         """Facts about a fitted system, without opening it; `skipped` says why it was not fitted."""

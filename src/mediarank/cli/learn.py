@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from mediarank.cli.app import DATA, JOURNAL, app
-from mediarank.cli.opened import workspace
+from mediarank.cli.json_output import Json, print_json
+from mediarank.cli.opened import own_names, workspace
 
 TRIALS = Path(".mediarank/trials")
 
@@ -25,9 +26,10 @@ def learn(
     _, taught = teach_now(workspace(), current_labels(DATA, JOURNAL), name, count)
     measure = "pairs in the right order" if taught.kind == "pair" else "average precision"
     print(f"TRIAL of the {taught.kind} {name}: {taught.learned.positives} yes, {taught.learned.negatives} no")
+    named = own_names(workspace())
     for rank, item in enumerate(taught.first, start=1):
         new = "" if not taught.first_before or item in taught.first_before else "  (new here)"
-        print(f"{rank:>4}  {DATA / 'raw/media' / item}{new}")
+        print(f"{rank:>4}  {named(item)}{new}")
     before = "a new name" if taught.ap_before != taught.ap_before else f"{taught.ap_before:.3f}"
     after = "too few to measure" if taught.learned.ap != taught.learned.ap else f"{taught.learned.ap:.3f}"
     print(
@@ -46,6 +48,7 @@ def review(
         bool, typer.Option("--duplicates", help="items that look the same, labelled differently")
     ] = False,
     count: Annotated[int, typer.Option(min=1, help="how many entries to show")] = 20,
+    json: Json = False,
 ) -> None:
     """List what is worth looking at: what to label next, suspected errors, or duplicates whose labels differ."""
     from mediarank.teaching.current import current_labels
@@ -53,8 +56,12 @@ def review(
 
     kind = "duplicates" if duplicates else "errors" if errors else "next"
     entries = review_list(workspace(), current_labels(DATA, JOURNAL), kind, name or "", count).entries
+    if json:
+        print_json(entries)
+        return
+    named = own_names(workspace())
     for entry in entries:
-        about = f"{entry.name}: " if entry.name else ""
-        instead = f" -> {entry.suggested}" if entry.suggested else ""
-        print(f"{DATA / 'raw/media' / entry.item}  {about}{entry.labelled}{instead}  ({entry.reason})")
+        change = " -> ".join(words for words in (entry.labelled, entry.suggested) if words)
+        about = ": ".join(words for words in (entry.name, change) if words)
+        print("  ".join(part for part in (named(entry.item), about, f"({entry.reason})") if part))
     print(f"{len(entries)} entries" if entries else "Nothing to review.")

@@ -27,12 +27,37 @@ def workspace() -> Workspace:
     return Workspace(DATA, copying)
 
 
-def asked(space: Workspace, given: Sequence[str]) -> list[Asked]:
-    """The items or files meant, in any accepted spelling."""
-    from mediarank.asking.items import resolve
+def asked(space: Workspace, given: Sequence[str], usable: bool = True) -> list[Asked]:
+    """The items or files meant, in any accepted spelling.
 
-    items = frozenset(space.manifest.usable["item_id"])
-    return [resolve(one, items, DATA) for one in given]
+    usable : whether an item in quarantine counts as unknown
+    """
+    from mediarank import config
+    from mediarank.asking.items import resolve
+    from mediarank.collections.listing import escaped
+
+    items = frozenset((space.manifest.usable if usable else space.manifest.table)["item_id"])
+
+    def own(path: str) -> str | None:
+        if not config.PARAMS.exists():
+            return None
+        source = Path(config.load().collection.path).resolve()
+        found = Path(path).resolve()
+        inside = found.is_relative_to(source)
+        return space.originals.at_origin(escaped(found.relative_to(source).as_posix())) if inside else None
+
+    return [resolve(one, items, DATA, own) for one in given]
+
+
+def own_names(space: Workspace) -> Callable[[str], str]:
+    """Item -> where the user has it, or its id if it is no longer there."""
+    from mediarank import config
+    from mediarank.asking.items import own_name
+
+    if not config.PARAMS.exists():
+        return str
+    source = Path(config.load().collection.path)
+    return lambda item: own_name(space.originals, source, item)
 
 
 def thumbnails(space: Workspace) -> Callable[[str], bytes | None]:
@@ -40,7 +65,7 @@ def thumbnails(space: Workspace) -> Callable[[str], bytes | None]:
     from mediarank import config
     from mediarank.media.thumbnails import thumbnails as made
 
-    return made(space.frames, DATA / "frames/media", config.load().report.thumbnail_side)
+    return made(space.frames, space.copies, config.load().report.thumbnail_side)
 
 
 def write_page(path: Path, text: str) -> None:

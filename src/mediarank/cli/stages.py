@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +21,9 @@ def wire(
     from mediarank import config
     from mediarank.stages import wire as stage
 
-    wanted = config.load().wanted
+    params = config.load()
+    params.check()  # every section, so that nothing runs with settings that a later stage refuses
+    wanted = params.wanted
     print(stage.run(wanted, DATA) if check else stage.write(wanted))
 
 
@@ -28,9 +31,11 @@ def wire(
 def collect() -> None:
     """Bring media and labels into data/raw."""
     from mediarank import config
+    from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.collect import run
 
-    print(run(config.load().collection, DATA))
+    with KeptShards(Path()) as kept:
+        print(run(config.load().collection, DATA, CACHE, kept))
 
 
 @app.command(rich_help_panel=STAGES)

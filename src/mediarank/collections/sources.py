@@ -24,7 +24,6 @@ from mediarank.collections import folder as folder_source
 from mediarank.collections.containment import irregular_below, require_inside
 from mediarank.collections.demo.plan import DemoConfig
 from mediarank.collections.layout import ClassRule
-from mediarank.collections.linking import link_into
 from mediarank.collections.listing import Listing, escaped
 from mediarank.collections.tree import Skipped, media_below
 from mediarank.labels import Labels
@@ -113,15 +112,38 @@ def open_collection(folder: Path, source: str | None = None, classes: ClassRule 
     return COLLECTIONS[name].read(folder)
 
 
-def collect(config: CollectionConfig, media: Path) -> tuple[Labels, list[Skipped]]:
-    """Put the collection's media below `media`, which is empty; return its labels and the skipped files."""
+@dataclass(frozen=True)
+class Collected:
+    """What a source gave.
+
+    files : item id -> the original
+    skipped : files that are not used, by kind and reason
+    source : the folder of the originals; None if they were generated
+    """
+
+    files: Mapping[str, Path]
+    labels: Labels
+    skipped: tuple[Skipped, ...] = ()
+    source: Path | None = None
+
+    def origin(self, item: str) -> str:
+        """Where the source has an item, relative to its folder; empty if it is not there."""
+        path = self.files[item]
+        inside = self.source is not None and path.is_relative_to(self.source)
+        return escaped(path.relative_to(str(self.source)).as_posix()) if inside else ""
+
+
+def collect(config: CollectionConfig, drawn: Path) -> Collected:
+    """The collection's media and labels. drawn : an empty folder for media that are generated"""
     if config.source == DEMO[0]:
         from mediarank.collections import demo  # draws, films and makes sounds: slow to import
 
-        return demo.generate(config.demo, media), []
+        labels = demo.generate(config.demo, drawn)
+        files = (path for path in drawn.rglob("*") if path.is_file())
+        return Collected({path.relative_to(drawn).as_posix(): path for path in files}, labels)
     source = Path(config.path)
     _require_folder(source)
-    if media.resolve().is_relative_to(source.resolve()):
+    if drawn.resolve().is_relative_to(source.resolve()):
         raise ConfigError(
             f"collection.path {config.path!r} holds this project's own data folder; name the folder of your media."
         )
@@ -131,8 +153,7 @@ def collect(config: CollectionConfig, media: Path) -> tuple[Labels, list[Skipped
     for path, kind in irregular_below(source):
         print(f"note: {escaped(str(path))} is {kind} and is not opened.", file=sys.stderr)
     require_inside(listing.files, source, config.follow_links)
-    link_into(listing.files, media)
-    return listing.labels, media_below(source).counted()
+    return Collected(listing.files, listing.labels, tuple(media_below(source).counted()), source)
 
 
 def _require_folder(path: Path) -> None:

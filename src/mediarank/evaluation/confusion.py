@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-import numpy as np
-
 from mediarank.evaluation.blocks import Page, Tile
 from mediarank.evaluation.html import Markup, element
-from mediarank.evaluation.ranks import ranking
-from mediarank.types import FeatureMatrix
+from mediarank.evaluation.rankings import Rankings
 
 NEAREST: Final = 10
 MOST_CELLS: Final = 24
@@ -32,17 +29,13 @@ class Taken:
     votes: int
 
 
-def taken_for(scores: FeatureMatrix, class_of: Mapping[str, str]) -> list[Taken]:
-    """What each query is taken for; among equal numbers of votes its own class, then the first by name.
-
-    scores : queries × items
-    """
-    names, found = np.array(scores.names, dtype=str), []
-    for query, values in zip(scores.ids.tolist(), scores.values, strict=True):
+def taken_for(rankings: Rankings, class_of: Mapping[str, str]) -> list[Taken]:
+    """What each query is taken for; among equal numbers of votes its own class, then the first by name."""
+    found = []
+    for query in rankings.ids.tolist():
         if query not in class_of:
             continue
-        order = [item for item in names[ranking(names, values)][: NEAREST + 1].tolist() if item != query][:NEAREST]
-        votes = Counter(class_of[item] for item in order if item in class_of)
+        votes = Counter(class_of[item] for item, _ in rankings.first(query, NEAREST) if item in class_of)
         if votes:
             own = class_of[query]
             other = min(votes, key=lambda name: (-votes[name], name != own, name))

@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank.evaluation.protocols import flat_metrics, per_query, precision_recall, rank_methods, summarise
+from mediarank.evaluation.rankings import Rankings
 from mediarank.types import FeatureMatrix, Judgments
 
 
@@ -52,7 +53,9 @@ NOTHING: Final = Measured(
 """The evaluation of a system that was skipped."""
 
 
-def measure_rankings(scores: Mapping[str, FeatureMatrix], judgments: Judgments, config: EvaluationConfig) -> Measured:
+def measure_rankings(
+    scores: Mapping[str, FeatureMatrix | Rankings], judgments: Judgments | None, config: EvaluationConfig
+) -> Measured:
     """Rank every method's scores once; from that, means with intervals, values by query and precision by recall."""
     ranked = rank_methods(scores, judgments)
     table = per_query(ranked)

@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 
 from mediarank.evaluation.metrics import mean_over_queries, measure
+from mediarank.evaluation.ranking_collector import ranks_of
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.ranks import Ranks, Relevance, rank_relevant
 from mediarank.evaluation.significance import bootstrap_interval, paired_randomisation
 from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments, require_columns
@@ -21,12 +23,20 @@ from mediarank.types import DataError, Doubles, FeatureMatrix, Judgments, requir
 DEFAULT_METRICS: Final = ("ap", "ap@100", "ndcg@50", "p@10", "r@100", "f1", "rr")
 
 
-def rank_methods(scores: Mapping[str, FeatureMatrix], judgments: Judgments) -> dict[str, Ranks]:
-    """Where each method puts the relevant items of each query, queries in the order of the judgments."""
-    if not judgments.queries:
+def rank_methods(
+    scores: Mapping[str, FeatureMatrix | Rankings], judgments: Judgments | None = None
+) -> dict[str, Ranks]:
+    """Where each method puts the relevant items of each query, queries in the order of the judgments.
+
+    judgments : of matrices of scores; rankings hold what they need
+    """
+    known = {method: ranks_of(found) for method, found in scores.items() if isinstance(found, Rankings)}
+    matrices = {method: found for method, found in scores.items() if isinstance(found, FeatureMatrix)}
+    if (matrices or not scores) and not (judgments and judgments.queries):
         raise DataError("There are no queries to measure; give the judgments of at least one.")
-    relevance = Relevance.from_judgments(judgments)
-    return {method: rank_relevant(matrix, relevance) for method, matrix in scores.items()}
+    relevance = Relevance.from_judgments(judgments) if matrices and judgments else None
+    found = {method: rank_relevant(matrix, relevance) for method, matrix in matrices.items() if relevance}
+    return {method: known[method] if method in known else found[method] for method in scores}
 
 
 def per_query(ranked: Mapping[str, Ranks], metrics: Sequence[str] = DEFAULT_METRICS) -> pd.DataFrame:

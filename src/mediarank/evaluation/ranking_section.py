@@ -18,6 +18,7 @@ from mediarank.evaluation.figures import Bar, Line, bar_figure, line_figure
 from mediarank.evaluation.folded import HeatTable
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.protocols import mean_by_group
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.ranks import ranking
 from mediarank.evaluation.report import Fact, Section
 from mediarank.evaluation.significance import Interval
@@ -46,8 +47,8 @@ def ranking_section(
     title: str,
     question: str,
     measured: Measured,
-    scores: Mapping[str, FeatureMatrix],
-    judgments: Judgments,
+    scores: Mapping[str, FeatureMatrix | Rankings],
+    judgments: Judgments | None,
     thumbnail: Thumbnail,
     *,
     words: Wording,
@@ -62,6 +63,7 @@ def ranking_section(
 
     words : the methods in a user's words; served : the one that answers
     names : what is shown of each name
+    judgments : of matrices of scores; rankings hold what they need
     groups : the class of each query (and item), for the means by class
     depth : pictures in a row of ranked results
     """
@@ -73,7 +75,7 @@ def ranking_section(
         Fact("answered by", plain(words, best), f"--method {best}"),
         Fact(metric_title(metric), f"{found.mean:.3f}", f"{found.low:.3f} to {found.high:.3f}"),
         Fact("queries", f"{found.queries:,}", unanswerable),
-        Fact("candidates", f"{len(judgments.candidates):,}"),
+        Fact("candidates", f"{len(judgments.candidates if judgments else scores[best].names):,}"),
     ]
     blocks: list[Block] = [Text(intro)] if intro else []
     blocks += [names] if names is not None else []
@@ -196,8 +198,8 @@ def telling_queries(
 
 def ranked_gallery(
     table: pd.DataFrame,
-    scores: FeatureMatrix,
-    judgments: Judgments,
+    scores: FeatureMatrix | Rankings,
+    judgments: Judgments | None,
     thumbnail: Thumbnail,
     method: str,
     *,
@@ -210,7 +212,7 @@ def ranked_gallery(
 
     groups : of items too, shown below the pictures instead of file names
     """
-    column = {item: place for place, item in enumerate(scores.names)}
+    items = set(scores.names)
 
     def tile(item: str, rank: int | None = None, tone: str = "") -> Tile:
         caption = (groups or {}).get(item) or item.rsplit("/", 1)[-1]
@@ -218,17 +220,25 @@ def ranked_gallery(
 
     rows = []
     for word, query, value in telling_queries(table, method, metric, each):
-        items = sorted(set(judgments.candidates) - {query})
-        line = scores.values[scores.positions([query])[0]]
-        first = [items[place] for place in ranking(items, line[[column[item] for item in items]])[:depth]]
-        right = judgments.grades(query, first) > 0
-        tiles = [tile(item, place + 1, "good" if right[place] else "bad") for place, item in enumerate(first)]
+        first = scores.first(query, depth) if isinstance(scores, Rankings) else _first(scores, judgments, query, depth)
+        tiles = [tile(item, rank, "good" if right else "bad") for rank, (item, right) in enumerate(first, start=1)]
         one = metric_title(metric).removeprefix("m")  # of one query, not a mean
         title = f"{word.capitalize()}: {one} {value:.3f}"
-        lead = tile(query) if query in column else None
-        rows.append(Row(title, tiles, f"{query} · {int(right.sum())} of {len(first)} relevant", lead))
+        lead = tile(query) if query in items else None
+        rows.append(Row(title, tiles, f"{query} · {sum(right for _, right in first)} of {len(first)} relevant", lead))
     note = f"The first {depth} results, for the queries where they are best, middling and worst."
     return Gallery("Ranked results", rows, note)
+
+
+def _first(scores: FeatureMatrix, judgments: Judgments | None, query: str, depth: int) -> list[tuple[str, bool]]:
+    """The first items of a query among those that were judged, and whether each is relevant."""
+    if judgments is None:
+        raise DataError("A matrix of scores needs judgments.")
+    column = {item: place for place, item in enumerate(scores.names)}
+    items = sorted(set(judgments.candidates) - {query})
+    line = scores.values[scores.positions([query])[0]]
+    first = [items[place] for place in ranking(items, line[[column[item] for item in items]])[:depth]]
+    return list(zip(first, (judgments.grades(query, first) > 0).tolist(), strict=True))
 
 
 def _intervals(summary: pd.DataFrame) -> dict[tuple[str, str], Interval]:

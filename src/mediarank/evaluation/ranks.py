@@ -147,10 +147,10 @@ def rank_relevant(scores: FeatureMatrix, relevance: Relevance) -> Ranks:
             query = relevance.queries[start + int(np.isnan(block).any(axis=1).argmax())]
             raise DataError(f"Query {query!r} has scores that are not numbers; use -inf for an item that was pruned.")
         keys = np.empty(block.shape, dtype=np.uint64)
-        _write_keys(block, place, own[start : start + step], keys)
+        write_keys(block, place, own[start : start + step], keys)
         keys.sort(axis=1)  # no two ranked items share a key, so every sorting algorithm gives this one order
         offsets = relevance.offsets[start : start + len(block) + 1]
-        _find_relevant(keys, relevance.items, relevance.grades, offsets, np.zeros(len(place)), ranks, grades)
+        find_relevant(keys, relevance.items, relevance.grades, offsets, np.zeros(len(place)), ranks, grades)
     candidates = len(relevance.candidates) - ((own >= 0) & (place[own] >= 0))
     return Ranks(relevance.queries, ranks, grades, relevance.offsets, candidates.astype(np.int64))
 
@@ -178,7 +178,7 @@ def _vector(values: npt.ArrayLike, what: str) -> Doubles:
 
 
 @njit(cache=True, nogil=True)
-def _write_keys(scores: npt.NDArray[np.float32], place: Integers, own: Integers, keys: npt.NDArray[np.uint64]) -> None:
+def write_keys(scores: npt.NDArray[np.float32], place: Integers, own: Integers, keys: npt.NDArray[np.uint64]) -> None:
     """Give each cell a key whose ascending order is the ranking: score in the upper half, place in the lower.
 
     scores : (queries, columns), not NaN
@@ -202,7 +202,7 @@ def _write_keys(scores: npt.NDArray[np.float32], place: Integers, own: Integers,
 
 
 @njit(cache=True, nogil=True)
-def _find_relevant(
+def find_relevant(
     keys: npt.NDArray[np.uint64],
     items: Integers,
     item_grades: Doubles,

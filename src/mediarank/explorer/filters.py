@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from mediarank.explorer.snapshot import Snapshot
 from mediarank.types import DataError
@@ -125,7 +124,7 @@ def select(snapshot: Snapshot, choice: Choice, measure: Measure | None = None) -
     if choice.text:
         mask &= table["item"].str.contains(choice.text, case=False, regex=False).to_numpy()
     rows = np.flatnonzero(mask)
-    return Shown(rows[_order(table, rows, choice.order, measure)], count_facets(snapshot, mask))
+    return Shown(rows[_order(snapshot, rows, choice.order, measure)], count_facets(snapshot, mask))
 
 
 def has(snapshot: Snapshot, facet: str, value: str, measure: Measure | None = None) -> Mask:
@@ -177,19 +176,15 @@ def count_facets(snapshot: Snapshot, mask: Mask) -> dict[str, dict[str, int]]:
     return counts | ({"alike": {ALIKE: alike}} if alike else {}) | ({"quarantine": {BAD: bad}} if bad else {})
 
 
-def _order(
-    table: pd.DataFrame, rows: npt.NDArray[np.intp], order: str, measure: Measure | None
-) -> npt.NDArray[np.intp]:
+def _order(snapshot: Snapshot, rows: npt.NDArray[np.intp], order: str, measure: Measure | None) -> npt.NDArray[np.intp]:
     """Positions among `rows`; what is unknown comes last, and equals stay in the order of names."""
     if order == "name":
         return np.arange(len(rows))
-    part = table.iloc[rows]
     if order in ("newest", "oldest"):
-        taken = part["taken"]
-        known = (taken != "").to_numpy()
-        first = np.argsort(taken.to_numpy()[known], kind="stable")
-        places = np.flatnonzero(known)[first[::-1] if order == "newest" else first]
-        return np.concatenate([places, np.flatnonzero(~known)])
+        taken = snapshot.taken_rank[rows]
+        last = taken.max(initial=0) + 1
+        return np.argsort(np.where(taken < 0, last, last - 1 - taken if order == "newest" else taken), kind="stable")
+    part = snapshot.items.iloc[rows]
     what, _, name = order.partition(":")
     if what in MEASURED:
         values = _measured(measure, what, name)[rows]

@@ -87,6 +87,12 @@ class Snapshot:
         return (self.items["quarantine"] == "").to_numpy()
 
     @cached_property
+    def taken_rank(self) -> npt.NDArray[np.intp]:
+        """By row, the rank of the time at which an item was taken, from the oldest; −1 where that is unknown."""
+        taken = self.items["taken"].to_numpy()
+        return np.where(taken == "", -1, np.unique(taken, return_inverse=True)[1].reshape(-1))
+
+    @cached_property
     def labels_of(self) -> Mapping[str, list[tuple[str, str]]]:
         """Item -> what its labels say, as (kind, name)."""
         said: dict[str, list[tuple[str, str]]] = {}

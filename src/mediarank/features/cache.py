@@ -1,49 +1,19 @@
 """The feature cache: a vector that was computed once is not computed again.
 
-Content-addressed: a key is the hash of a medium's bytes and of everything that decides the result (`Family.identity`),
-so an entry is never out of date, only unused. Stored in one SQLite file in WAL mode: several processes may write at
-once, and a killed one leaves no half-written entry. Each entry has a checksum of its key and vector; an entry that does
-not match is dropped and computed again. The least recently used entries are removed when the limit is exceeded.
-
-Nothing depends on the cache: on a disk that is full or read-only, one warning is printed, existing entries are read,
-and the rest is computed.
+A key is the hash of a medium's bytes and of everything that decides the result (`Family.identity`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
-import sys
-import time
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar
 
 import numpy as np
-import pandas as pd
 
+from mediarank.content_cache import ContentCache
 from mediarank.types import Floats
-
-Result = TypeVar("Result")
-
-_PAGE = 16_384
-_WAIT_S = 120.0
-_STALE_S = 3600.0
-"""Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
-_ROOM = 0.9
-"""Eviction continues to this share of the limit, so that not every new entry triggers it again."""
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS entry (
-    id INTEGER PRIMARY KEY, key BLOB UNIQUE NOT NULL, family TEXT NOT NULL, used REAL NOT NULL,
-    checksum INTEGER NOT NULL, length INTEGER NOT NULL
-);
-CREATE TABLE IF NOT EXISTS payload (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS by_use ON entry (used, length);
-"""  # a separate table for payloads, so that updating a last use does not rewrite them
 
 
 def cache_key(identity: str, sha256: str) -> str:
@@ -52,175 +22,16 @@ def cache_key(identity: str, sha256: str) -> str:
 
 
 @dataclass(frozen=True)
-class FeatureCache:
-    """A cache of vectors.
+class FeatureCache(ContentCache):
+    """A cache of vectors."""
 
-    folder : of the database; created when first needed
-    limit : bytes of vectors to keep at most
-    """
-
-    folder: Path
-    limit: int = 8 << 30
-
-    @property
-    def path(self) -> Path:
-        return self.folder / "features.sqlite"
+    file: ClassVar[str] = "features.sqlite"
 
     def get(self, keys: Iterable[str]) -> dict[str, Floats]:
         """Flat float32 arrays of the keys that have an undamaged entry."""
-        wanted = list(dict.fromkeys(keys))
-        return self._with(lambda db: _get(db, wanted), {}) if wanted else {}
-
-    def known(self, keys: Iterable[str]) -> set[str]:
-        """Which keys have an entry; whether it is undamaged shows only in `get`."""
-        wanted = list(dict.fromkeys(keys))
-        return self._with(lambda db: _known(db, wanted), set()) if wanted else set()
+        found = self.read(keys)
+        return {key: np.frombuffer(data, dtype="<f4").astype(np.float32) for key, data in found.items()}
 
     def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
-        """Keep arrays by key: all of them, or none if the process dies. Evict old entries beyond the limit."""
-        if arrays:
-            self._with(lambda db: _put(db, family, arrays, self.limit), None)
-
-    def prune(self, limit: int = 0) -> int:
-        """Evict the least recently used entries down to `limit` bytes, shrink the file; return their number."""
-
-        def work(db: sqlite3.Connection) -> int:
-            evicted = _evict(db, limit)
-            db.executescript("PRAGMA incremental_vacuum;")  # as a script: `execute` would stop after one page
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            return evicted
-
-        return self._with(work, 0)
-
-    def statistics(self) -> pd.DataFrame:
-        """One row per family: family, entries, bytes, last_used (UTC)."""
-        query = "SELECT family, COUNT(*), SUM(length), MAX(used) FROM entry GROUP BY family ORDER BY family"
-        rows: list[tuple[str, int, int, float]] = self._with(lambda db: db.execute(query).fetchall(), [])
-        table = pd.DataFrame(rows, columns=["family", "entries", "bytes", "last_used"])
-        return table.assign(last_used=pd.to_datetime(table["last_used"], unit="s", utc=True))
-
-    def _with(self, work: Callable[[sqlite3.Connection], Result], otherwise: Result) -> Result:
-        """Do a batch of work, or return `otherwise` and warn; a damaged file is removed, and the cache starts empty."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self.path, timeout=_WAIT_S, isolation_level=None)) as db:
-                _prepare(db)
-                return work(db)
-        except (sqlite3.OperationalError, OSError) as error:
-            _warn(self.path, str(error))
-        except sqlite3.DatabaseError:
-            with suppress(OSError):
-                for suffix in ("", "-wal", "-shm"):
-                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            return otherwise
-        try:
-            # Existing entries can still be read; with `immutable` SQLite creates no files beside the database.
-            with closing(sqlite3.connect(f"{self.path.absolute().as_uri()}?immutable=1", uri=True)) as db:
-                return work(db)
-        except (sqlite3.DatabaseError, OSError):
-            return otherwise
-
-
-@lru_cache(maxsize=16)
-def _warn(path: Path, reason: str) -> None:
-    """Warn once per reason."""
-    print(
-        f"warning: the feature cache {path} can't be written to ({reason}); vectors are computed without it. Free disk "
-        "space, or make the folder writable.",
-        file=sys.stderr,
-    )
-
-
-def _prepare(db: sqlite3.Connection) -> None:
-    db.execute(f"PRAGMA page_size = {_PAGE}")
-    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    db.execute("PRAGMA journal_mode = WAL").fetchone()
-    db.execute("PRAGMA synchronous = NORMAL")
-    db.execute("PRAGMA journal_size_limit = 67108864")
-    db.executescript(_SCHEMA)
-
-
-def _get(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, Floats]:
-    query = "SELECT entry.id, used, checksum, length, data FROM entry LEFT JOIN payload USING (id) WHERE key = ?"
-    found: dict[str, Floats] = {}
-    used: list[int] = []
-    broken: list[int] = []
-    now = time.time()
-    for key in keys:
-        row = db.execute(query, (bytes.fromhex(key),)).fetchone()
-        if row is None:
-            continue
-        entry, last, checksum, length, data = row
-        if data is None or len(data) != length or length % 4 or _checksum(key, data) != checksum:
-            broken.append(entry)
-            continue
-        found[key] = np.frombuffer(data, dtype="<f4").astype(np.float32)
-        if now - last > _STALE_S:
-            used.append(entry)
-    if used or broken:
-        with suppress(sqlite3.OperationalError), _transaction(db):  # a full disk does not make the vectors wrong
-            db.executemany("UPDATE entry SET used = ? WHERE id = ?", [(now, entry) for entry in used])
-            _delete(db, broken)
-    return found
-
-
-def _known(db: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
-    query = "SELECT 1 FROM entry WHERE key = ?"
-    return {key for key in keys if db.execute(query, (bytes.fromhex(key),)).fetchone()}
-
-
-def _put(db: sqlite3.Connection, family: str, arrays: Mapping[str, Floats], limit: int) -> None:
-    insert = (
-        "INSERT INTO entry (key, family, used, checksum, length) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE "
-        "SET used = excluded.used, checksum = excluded.checksum, length = excluded.length RETURNING id"
-    )
-    now = time.time()
-    with _transaction(db):
-        for key, array in arrays.items():
-            data = np.ascontiguousarray(array, dtype="<f4").tobytes()
-            row = (bytes.fromhex(key), family, now, _checksum(key, data), len(data))
-            entry = db.execute(insert, row).fetchone()[0]
-            db.execute("INSERT OR REPLACE INTO payload (id, data) VALUES (?, ?)", (entry, data))
-    if _total(db) > limit:
-        _evict(db, int(limit * _ROOM))
-
-
-def _checksum(key: str, data: bytes) -> int:
-    """Checksum of key and vector together, so that a damaged index can't return a vector under another key."""
-    return zlib.crc32(data, zlib.crc32(bytes.fromhex(key)))
-
-
-@contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:  # SQLite itself rolls back when the disk is full
-            db.execute("ROLLBACK")
-        raise
-
-
-def _total(db: sqlite3.Connection) -> int:
-    return int(db.execute("SELECT COALESCE(SUM(length), 0) FROM entry").fetchone()[0])
-
-
-def _evict(db: sqlite3.Connection, limit: int) -> int:
-    """Delete the least recently used entries until the rest fits."""
-    with _transaction(db):
-        excess = _total(db) - limit
-        leaving: list[int] = []
-        for entry, length in db.execute("SELECT id, length FROM entry ORDER BY used, id"):
-            if excess <= 0:
-                break
-            leaving.append(entry)
-            excess -= length
-        _delete(db, leaving)
-    return len(leaving)
-
-
-def _delete(db: sqlite3.Connection, entries: Iterable[int]) -> None:
-    ids = [(entry,) for entry in entries]
-    db.executemany("DELETE FROM entry WHERE id = ?", ids)
-    db.executemany("DELETE FROM payload WHERE id = ?", ids)
+        """Keep arrays by key: all of them, or none if the process dies."""
+        self.write(family, {k: np.ascontiguousarray(array, dtype="<f4").tobytes() for k, array in arrays.items()})

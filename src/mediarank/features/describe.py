@@ -7,19 +7,20 @@ held in memory as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from mediarank.fanout import cluster
 from mediarank.features.base import Extractor, Pool
 from mediarank.features.cache import FeatureCache, cache_key
 from mediarank.features.cached_rows import remembered
 from mediarank.features.feature_type import FeatureType
 from mediarank.features.units import Unit, list_units, read_unit
+from mediarank.media.files import File
 from mediarank.types import FeatureMatrix, Floats
 
 
@@ -27,7 +28,7 @@ def extract_rows(
     feature: FeatureType,
     frames: pd.DataFrame,
     sounds: pd.DataFrame,
-    folder: Path,
+    media: Mapping[str, File],
     cache: FeatureCache | None = None,
 ) -> FeatureMatrix:
     """One row per item that has the family's modality, or per frame where the family's pool is `none`.
@@ -36,7 +37,7 @@ def extract_rows(
     other items have no row, and tables without the modality give a matrix without rows.
 
     frames, sounds : tables as the frames stage makes them
-    folder : the working copies that their paths name
+    media : the working copies that their paths name
     """
     family = feature.family
     units = list_units(family, frames, sounds)
@@ -45,12 +46,13 @@ def extract_rows(
     values = np.zeros((len(rows), len(names)), dtype=np.float32)
     if rows:
         extractor = feature.extractor()
-        if cache:
+        if cache and not cluster():  # workers elsewhere do not have this folder
             extractor = extractor.kept_in(cache.folder / "graphs")
         source = extractor.basis() or extractor
         identity = source.identity()
         keys = [cache_key(identity, unit.sha256) for unit in units]
-        found = remembered(type(family).__name__, keys, units, partial(_extract, source, folder), cache)
+        jobs = [(unit, tuple(media[path] for path in unit.paths)) for unit in units]
+        found = remembered(type(family).__name__, keys, jobs, partial(_extract, source), cache)
         vectors = found if source is extractor else map(extractor.from_basis, found)
         pairs = zip(units, vectors, strict=True)
         for row, (_, group) in enumerate(groupby(pairs, key=lambda pair: pair[0].row)):
@@ -60,8 +62,8 @@ def extract_rows(
     return matrix
 
 
-def _extract(extractor: Extractor, folder: Path, unit: Unit) -> Floats:
-    return extractor.extract(read_unit(extractor.modality, folder, unit))
+def _extract(extractor: Extractor, job: tuple[Unit, tuple[File, ...]]) -> Floats:
+    return extractor.extract(read_unit(extractor.modality, *job))
 
 
 def _pooled(vectors: Sequence[Floats], pool: Pool) -> Floats:

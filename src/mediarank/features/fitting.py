@@ -7,8 +7,8 @@ stage `features`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from mediarank.features.cached_rows import remembered
 from mediarank.features.codebook import Codebook, fit_codebook
 from mediarank.features.feature_type import FeatureType
 from mediarank.features.units import Unit, list_units, read_unit
+from mediarank.media.files import File
 from mediarank.types import DataError, Floats, Roles, lot
 
 
@@ -26,24 +27,24 @@ def fit(
     family: Extractor | LocalExtractor,
     frames: pd.DataFrame,
     sounds: pd.DataFrame,
-    folder: Path,
+    media: Mapping[str, File],
     roles: Roles,
     cache: FeatureCache | None = None,
 ) -> FeatureType:
     """The feature type, ready to describe. A family without a codebook needs no fitting.
 
     frames, sounds : the tables of the frames stage
-    folder : the working copies that their paths name
+    media : the working copies that their paths name
     If no item has the family's modality, the type has no codebook and describes nothing.
     """
     if not isinstance(family, LocalExtractor):
         return FeatureType(family)
     units = list_units(family, frames, sounds)
-    return FeatureType(family, _codebook(family, units, folder, roles, cache) if units else None)
+    return FeatureType(family, _codebook(family, units, media, roles, cache) if units else None)
 
 
 def _codebook(
-    local: LocalExtractor, units: list[Unit], folder: Path, roles: Roles, cache: FeatureCache | None
+    local: LocalExtractor, units: list[Unit], media: Mapping[str, File], roles: Roles, cache: FeatureCache | None
 ) -> Codebook:
     """A codebook from the items of role `base` that drew the lowest lots.
 
@@ -69,8 +70,8 @@ def _codebook(
     kept = cache.get([whole]) if cache else {}
     if whole in kept:
         return Codebook.of_flat(kept[whole], local.words, width)
-    jobs = list(zip(units, bounds, strict=True))
-    samples = remembered(f"{name} codebook", keys, jobs, partial(_sample, local, folder), cache)
+    jobs = [(u, tuple(media[path] for path in u.paths), bound) for u, bound in zip(units, bounds, strict=True)]
+    samples = remembered(f"{name} codebook", keys, jobs, partial(_sample, local), cache)
     descriptors = np.concatenate([s.reshape(-1, width) for s in samples])
     codebook = fit_codebook(descriptors, local.words, local.seed, local.standardise)
     if cache:
@@ -78,10 +79,10 @@ def _codebook(
     return codebook
 
 
-def _sample(local: LocalExtractor, folder: Path, job: tuple[Unit, int]) -> Floats:
+def _sample(local: LocalExtractor, job: tuple[Unit, tuple[File, ...], int]) -> Floats:
     """A bounded number of a unit's descriptors, drawn by its own generator, so that the order of work can't matter."""
-    unit, bound = job
-    values = local.describe(read_unit(local.modality, folder, unit)).values
+    unit, files, bound = job
+    values = local.describe(read_unit(local.modality, unit, files)).values
     if len(values) <= bound:
         return values
     rng = np.random.default_rng([local.seed, int(unit.sha256[:16], 16)])

@@ -6,8 +6,8 @@ has one unit of all its sampled frames.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from mediarank.features.base import Extractor, LocalExtractor, Modality, fingerprint
 from mediarank.features.pixels import resized
+from mediarank.media.files import File, Held
 from mediarank.media.working import read_picture, read_sound
 from mediarank.types import require_columns
 
@@ -24,7 +25,7 @@ class Unit:
     """The input of one call of `extract`.
 
     row : id of the row that it belongs to
-    paths : below the folder of working copies
+    paths : of its working copies
     sha256 : of the content of the working copies
     digests : the expected hash of each path's content
     frames : in the picture of a burst, one below the other; 1 for all other pictures
@@ -68,11 +69,20 @@ def _of_clip(item: str, frames: pd.DataFrame) -> list[Unit]:
     return [Unit(item, item, tuple(frames["path"]), fingerprint("clip", list(digests)), digests)]
 
 
-def read_unit(modality: Modality, folder: Path, unit: Unit) -> Any:
-    """The medium of a unit; frames of a clip that differ in size are resized to the size of the first."""
+def held(job: Any) -> Any:
+    """The same job, (unit, files, …), with the files in memory, for a machine that does not have them."""
+    unit, files, *rest = job
+    return unit, tuple(Held(path, file.read_bytes()) for path, file in zip(unit.paths, files, strict=True)), *rest
+
+
+def read_unit(modality: Modality, unit: Unit, files: Sequence[File]) -> Any:
+    """The medium of a unit; frames of a clip that differ in size are resized to the size of the first.
+
+    files : the working copies that its paths name
+    """
     if modality == "sound":
-        return read_sound(folder / unit.paths[0], unit.digests[0])
-    pictures = [read_picture(folder / path, digest) for path, digest in zip(unit.paths, unit.digests, strict=True)]
+        return read_sound(files[0], unit.digests[0])
+    pictures = [read_picture(file, digest) for file, digest in zip(files, unit.digests, strict=True)]
     if modality == "image":
         return pictures[0]
     if unit.frames > 1:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import av
@@ -26,6 +25,7 @@ from mediarank.media.container import (
     read_packets,
     video_stream,
 )
+from mediarank.media.files import File
 from mediarank.media.image import Pixels
 from mediarank.media.limits import Limits
 from mediarank.media.shots import THUMBNAIL, Candidate, key_frames
@@ -73,7 +73,7 @@ class Clip:
 
 
 def decode_clip(
-    path: Path,
+    path: File,
     limits: Limits,
     count: int,
     sampling: Sampling,

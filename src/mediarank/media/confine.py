@@ -25,10 +25,12 @@ _ALL: Final = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15
 _OF_FILE: Final = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _TCP: Final = 0b11
 _FORBIDDEN: Final = {
-    # socket, connect, execve, execveat, ptrace, process_vm_readv, process_vm_writev
-    "x86_64": (0xC000003E, (41, 42, 59, 322, 101, 310, 311)),
-    "aarch64": (0xC00000B7, (198, 203, 221, 281, 117, 270, 271)),
+    # socket, connect, execve, execveat, ptrace, process_vm_readv, process_vm_writev, io_uring_setup
+    "x86_64": (0xC000003E, (41, 42, 59, 322, 101, 310, 311, 425)),
+    "aarch64": (0xC00000B7, (198, 203, 221, 281, 117, 270, 271, 425)),
 }
+_X32: Final = 0x40000000
+"""On x86-64 the same calls have second numbers from here on, which no program here uses."""
 _SYSTEM: Final = ("/usr", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev/null", "/dev/urandom", "/opt")
 
 
@@ -63,7 +65,9 @@ def _landlock(libc: ctypes.CDLL, allowed: Confinement) -> str:
     ruleset = libc.syscall(_CREATE, rules, len(rules), 0)
     if ruleset < 0:
         return "no Landlock: it can read and write what its user can"
-    own = [Path(__file__).parents[2], *map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix, *filter(None, sys.path)))]
+    # Python looks for modules in the current folder if it was started with -m; that is the project, with its passwords.
+    modules = [path for path in sys.path if path and Path(path).resolve() != Path.cwd()]
+    own = [Path(__file__).parents[2], *map(Path, (*_SYSTEM, sys.prefix, sys.base_prefix, *modules))]
     for path in (*own, *allowed.readable):
         _allow(libc, ruleset, path, _READ & rights)
     for path in allowed.writable:
@@ -91,9 +95,10 @@ def _seccomp(libc: ctypes.CDLL) -> str:
     if platform.machine() not in _FORBIDDEN:
         return "no seccomp filter for this processor"
     architecture, calls = _FORBIDDEN[platform.machine()]
-    load, equal, give = 0x20, 0x15, 0x06
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06
     allow, refuse = 0x7FFF0000, 0x00050000 | 13
     steps = [(load, 0, 0, 4), (equal, 1, 0, architecture), (give, 0, 0, refuse), (load, 0, 0, 0)]
+    steps += [(at_least, len(calls) + 1, 0, _X32)]
     steps += [(equal, len(calls) - k, 0, call) for k, call in enumerate(calls)]
     steps += [(give, 0, 0, allow), (give, 0, 0, refuse)]
     code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))

@@ -15,6 +15,7 @@ from typing import Any, Final
 import av
 
 from mediarank.media.faults import blame_machine, faults_of_file, require_memory, words_of
+from mediarank.media.files import File, Slice
 from mediarank.media.limits import Limits
 from mediarank.media.sniff import not_media, read_head
 from mediarank.types import MediaError
@@ -34,19 +35,22 @@ _DECODERS: Final = (
 """FFmpeg has hundreds of decoders, most of them for old games, and each can have its own security faults."""
 
 
+_SUBFILE: Final = "subfile,,"
+"""FFmpeg's protocol for a part of a file."""
+
+
 @contextmanager
-def open_container(path: Path, limits: Limits) -> Iterator[Any]:
+def open_container(path: File, limits: Limits) -> Iterator[Any]:
     """An `av.container.InputContainer` of a file within the limits; errors inside are blamed on the file."""
     limits.check_file(path)
-    # The file protocol by name, because a file name that starts with "http:" or "concat:" would choose another one.
     options = {
-        "protocol_whitelist": "file",
+        "protocol_whitelist": "file,subfile",
         "format_whitelist": _DEMUXERS,
         "codec_whitelist": _DECODERS,
         "max_pixels": str(limits.max_pixels),
     }
     try:
-        container = av.open(f"file:{path}", options=options, metadata_errors="ignore")
+        container = av.open(_address(path), options=options, metadata_errors="ignore")
     except (av.FFmpegError, ValueError) as error:
         blame_machine(error, path)
         if isinstance(error, MemoryError):
@@ -54,6 +58,19 @@ def open_container(path: Path, limits: Limits) -> Iterator[Any]:
         raise MediaError(_refusal(path, error)) from None
     with container, faults_of_file(path):
         yield container
+
+
+def _address(file: File) -> Any:
+    """What FFmpeg opens. The protocol is named, because a file name that starts with "http:" would choose another."""
+    if isinstance(file, Slice):
+        return f"{_SUBFILE}start,{file.offset},end,{file.offset + file.length},,:file:{file.shard}"
+    return f"file:{file}" if isinstance(file, Path) else file.open()
+
+
+def _file_of(address: str) -> Path | None:
+    """The file on disk behind an address; None for one in memory."""
+    inner = address.partition(",,:")[2] if address.startswith(_SUBFILE) else address
+    return Path(inner.removeprefix("file:")) if inner.startswith("file:") else None
 
 
 def video_stream(container: Any) -> Any | None:
@@ -99,7 +116,7 @@ def read_packets(container: Any, streams: tuple[Any, ...], damage: Damage) -> It
             if packet.size:  # empty packets at the end only serve to flush the decoder
                 yield packet
     except av.FFmpegError as error:
-        blame_machine(error, Path(str(container.name).removeprefix("file:")))
+        blame_machine(error, _file_of(str(container.name)))
         damage.cut_off = True
 
 
@@ -112,7 +129,7 @@ def decode_packet(stream: Any, packet: Any | None, damage: Damage) -> list[Any]:
         return []
 
 
-def _refusal(path: Path, error: Exception) -> str:
+def _refusal(path: File, error: Exception) -> str:
     head = read_head(path)
     if head[4:8] in (b"ftyp", b"moov", b"mdat") or head[:4] in (b"RIFF", b"OggS", b"fLaC", b"\x1a\x45\xdf\xa3"):
         return f"Its header can't be read ({words_of(error)}); the file is damaged or cut off."

@@ -12,11 +12,11 @@ import errno
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 from mediarank import disk
 from mediarank.disk import MORE_MEMORY, REMEDIES
+from mediarank.media.files import File
 from mediarank.types import MachineFault, MediaError
 
 TOO_MUCH_MEMORY: Final = "Decoding it takes more memory than one file may use; it may be damaged."
@@ -33,7 +33,7 @@ def machine_fault(error: BaseException) -> MachineFault | None:
 
 
 @contextmanager
-def faults_of_file(path: Path | None = None) -> Iterator[None]:
+def faults_of_file(path: File | None = None) -> Iterator[None]:
     """Turn every exception raised inside into a MediaError, except faults of the machine.
 
     path : the file that is decoded; it is read again if the decoder reports an input or output error
@@ -53,7 +53,7 @@ def faults_of_file(path: Path | None = None) -> Iterator[None]:
         raise MediaError(f"It can't be decoded ({words_of(error)}); it is damaged or of an unusual kind.") from error
 
 
-def blame_machine(error: BaseException, path: Path | None = None) -> None:
+def blame_machine(error: BaseException, path: File | None = None) -> None:
     """Raise MachineFault if the machine caused the error; for a decoder's error, if the file can't be read at all."""
     if fault := machine_fault(error):
         raise fault from error
@@ -64,7 +64,7 @@ def blame_machine(error: BaseException, path: Path | None = None) -> None:
             require_readable(path)
 
 
-def require_readable(path: Path) -> None:
+def require_readable(path: File) -> None:
     """Read a file to its end, and raise MachineFault if the disk can't."""
     try:
         with path.open("rb", buffering=0) as file:

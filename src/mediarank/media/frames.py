@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path, PurePosixPath
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
 import pandas as pd
 from pydantic import Field
 
 from mediarank.media.clip import Bursts, Sampling, decode_clip
+from mediarank.media.files import File, Held
 from mediarank.media.image import DecodedImage, Pixels, read_image
 from mediarank.media.limits import Limits
 from mediarank.media.sound import decode_sound
@@ -79,11 +80,21 @@ class SoundRow:
 
 @dataclass(frozen=True)
 class WorkingCopies:
-    """The working copies of one item; `note` says what a damaged clip lost, and is empty for an intact one."""
+    """The working copies of one item.
+
+    note : what a damaged clip lost; empty for an intact one
+    contents : path -> the file itself
+    """
 
     frames: tuple[FrameRow, ...] = ()
     sound: SoundRow | None = None
     note: str = ""
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    @property
+    def files(self) -> dict[str, File]:
+        """path -> the file, as `read_picture` and `read_sound` take it"""
+        return {path: Held(path, content) for path, content in self.contents.items()}
 
 
 def frame_id(item_id: str, index: int) -> str:
@@ -101,63 +112,67 @@ def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def make_working_copies(
-    item_id: str, source: Path, kind: str, target: Path, config: FramesConfig, limits: Limits
-) -> WorkingCopies:
-    """Decode the original at `source` once and write its working copies below `target`.
+def make_working_copies(item_id: str, source: File, kind: str, config: FramesConfig, limits: Limits) -> WorkingCopies:
+    """Decode an original once and make its working copies.
 
     An image becomes `<item_id>.jpg`, a clip the folder `<item_id>.frames` with `000.jpg`, …, `000.burst.jpg`, … and
     `sound.wav`, a sound `<item_id>.wav`: the whole id is kept, so that items that differ only in their extension stay
-    apart. Files are not written atomically; `target` is meant to be a folder that takes its place when it is complete.
+    apart.
     """
     _check_item_id(item_id)
     if kind not in _MAKERS:
         raise MediaError(f"An item is one of {', '.join(KINDS)}, not {kind!r}.")
-    return _MAKERS[kind](item_id, source, target, config, limits)
+    return _MAKERS[kind](item_id, source, config, limits)
 
 
-def _image_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+def _image_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:
     decoded = read_image(source, limits)
     picture = fit_inside(decoded.pixels, config.max_side)
     data = decoded.data if _may_pass_through(decoded, config.max_side) else encode_picture(picture)
     path = f"{item_id}.jpg"
-    digest = _write(target / path, data)
+    digest = _sha256(data)
     height, width = picture.shape[:2]
     return WorkingCopies(
         (FrameRow(item_id, item_id, "image", 0, 0.0, path, width, height, digest, phash(picture)),),
+        contents={path: data},
     )
 
 
-def _clip_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+def _clip_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:
     bursts = Bursts(config.bursts, config.burst_frames, config.burst_side)
     clip = decode_clip(
         source, limits, config.frames_per_clip, config.sampling, config.max_side, config.sample_rate, bursts
     )
     rows = []
+    contents = {}
     for index, (seconds, picture) in enumerate(clip.pictures):
         path = f"{item_id}.frames/{index:03d}.jpg"
-        digest = _write(target / path, encode_picture(picture))
+        contents[path] = encode_picture(picture)
+        digest = _sha256(contents[path])
         height, width = picture.shape[:2]
         name = frame_id(item_id, index)
         row = FrameRow(name, item_id, "clip", index, seconds, path, width, height, digest, phash(picture))
         if index in clip.bursts:
-            row = _with_burst(row, clip.bursts[index], target)
+            row, data = _with_burst(row, clip.bursts[index])
+            contents[row.burst] = data
         rows.append(row)
     sound = None
     if clip.sound is not None:
-        sound = _write_sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate, target)
-    return WorkingCopies(tuple(rows), sound, clip.note)
+        sound, data = _sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate)
+        contents[sound.path] = data
+    return WorkingCopies(tuple(rows), sound, clip.note, contents)
 
 
-def _with_burst(row: FrameRow, burst: Pixels, target: Path) -> FrameRow:
+def _with_burst(row: FrameRow, burst: Pixels) -> tuple[FrameRow, bytes]:
     path = str(PurePosixPath(row.path).with_suffix(".burst.jpg"))
-    digest = _write(target / path, encode_picture(burst.reshape(-1, *burst.shape[2:])))
-    return replace(row, burst=path, burst_frames=len(burst), burst_sha256=digest)
+    data = encode_picture(burst.reshape(-1, *burst.shape[2:]))
+    return replace(row, burst=path, burst_frames=len(burst), burst_sha256=_sha256(data)), data
 
 
-def _sound_copies(item_id: str, source: Path, target: Path, config: FramesConfig, limits: Limits) -> WorkingCopies:
+def _sound_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:
     samples = decode_sound(source, limits, config.sample_rate)
-    return WorkingCopies(sound=_write_sound(item_id, f"{item_id}.wav", samples, config.sample_rate, target))
+    sound, data = _sound(item_id, f"{item_id}.wav", samples, config.sample_rate)
+    return WorkingCopies(sound=sound, contents={sound.path: data})
 
 
 _MAKERS = {"image": _image_copies, "clip": _clip_copies, "sound": _sound_copies}
@@ -170,14 +185,12 @@ def _may_pass_through(decoded: DecodedImage, max_side: int) -> bool:
     return plain and max(header.width, header.height) <= max_side
 
 
-def _write_sound(item_id: str, path: str, samples: Floats, sample_rate: int, target: Path) -> SoundRow:
-    digest = _write(target / path, encode_sound(samples, sample_rate))
-    return SoundRow(item_id, path, len(samples) / sample_rate, digest)
+def _sound(item_id: str, path: str, samples: Floats, sample_rate: int) -> tuple[SoundRow, bytes]:
+    data = encode_sound(samples, sample_rate)
+    return SoundRow(item_id, path, len(samples) / sample_rate, _sha256(data)), data
 
 
-def _write(path: Path, data: bytes) -> str:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 

@@ -14,6 +14,8 @@ until its time was over.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import re
 import signal
 import sys
 from collections import deque
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mediarank import fanout
@@ -38,6 +41,8 @@ MEMORY_BYTES: Final = 4 * 1024**3
 _BATCH: Final = 16  # most items per batch: enough to hide the transfer, few enough to share evenly
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
+_LATER: Final = 64
+"""An item that killed its child is tried again after this many others, so that outcomes need not wait for long."""
 
 
 def guarded_map(
@@ -53,34 +58,52 @@ def guarded_map(
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
     item whose outcome was lost. Its exceptions become the reason. Output of decoders is dropped.
 
-    timeout_seconds : processor time for one item, and a tenth of its wall time
+    timeout_seconds : processor time for one item; its wall time may be thirty times as long
     confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
     """
-    outcomes: list[Any] = [None] * len(items)
+    return list(guarded_iter(function, items, what, timeout_seconds, memory_bytes, confinement))
+
+
+def guarded_iter(
+    function: Callable[[Item], Outcome],
+    items: Sequence[Item],
+    what: str,
+    timeout_seconds: float,
+    memory_bytes: int = MEMORY_BYTES,
+    confinement: Confinement | None = None,
+) -> Iterator[Outcome | Failed]:
+    """The same, one outcome after another in order, so that the caller need not hold them all."""
+    if not items:
+        return
     step = max(1, len(items) // _STEPS)
     lengths = [min(step, len(items) - start) for start in range(0, len(items), step)]
     pool = _Pool(function, timeout_seconds, memory_bytes, confinement)
+    early: dict[int, Any] = {}  # outcomes that wait for those of items before them
     try:
         results = pool.run(items)
         groups = ([next(results) for _ in range(length)] for length in lengths)
+        due = 0
         for group in fanout.with_progress(groups, lengths, what):
-            for position, outcome in group:
-                outcomes[position] = outcome
+            early.update(group)
+            while due in early:
+                yield early.pop(due)
+                due += 1
     finally:
         pool.close()
-    return outcomes
 
 
 @dataclass
 class _Worker:
     """A child, our end of its pipe, and its items.
 
-    The position of its current item is in memory that outlives it; then the positions of all items not yet returned.
+    The position of its current item is in memory that outlives it, and so is where it was when it crashed; then the
+    positions of all items not yet returned.
     """
 
     process: Any
     connection: Connection
     current: Any
+    last_words: Connection
     waiting: deque[int] = field(default_factory=deque)
 
 
@@ -142,11 +165,13 @@ class _Pool:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
+        heard, said = self._context.Pipe(duplex=False)
         current = self._context.RawValue("q", _READY)
-        process = self._context.Process(target=serve, args=(theirs, current, *self._arguments), daemon=True)
+        process = self._context.Process(target=serve, args=(theirs, current, said, *self._arguments), daemon=True)
         process.start()
         theirs.close()
-        return _Worker(process, ours, current)
+        said.close()
+        return _Worker(process, ours, current, heard)
 
     def _replaced(self, worker: _Worker) -> _Worker:
         new = self._started()
@@ -186,23 +211,23 @@ class _Pool:
         self._workers.remove(worker)
         worker.process.join()
         code = worker.process.exitcode
-        worker.connection.close()
-        worker.process.close()
+        place = _place(worker.last_words)
+        _end(worker)
         culprit = worker.current.value if worker.current.value in worker.waiting else worker.waiting[0]
         answers: list[tuple[int, Any]] = []
         if code == -signal.SIGPROF:
             answers = [(culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended."))]
         elif culprit in suspects:
-            answers = [(culprit, self._verdict(code))]
+            answers = [(culprit, self._verdict(code, place))]
         else:
             suspects.add(culprit)
         lost = [position for position, _ in answers]
         todo.extendleft(position for position in reversed(worker.waiting) if position not in (*lost, culprit))
         if not answers:
-            todo.append(culprit)
+            todo.insert(_LATER, culprit)
         return answers
 
-    def _verdict(self, code: int) -> Failed | Stop:
+    def _verdict(self, code: int, place: str) -> Failed | Stop:
         """The outcome of an item that has killed two children, the second while no other ran."""
         if code == -signal.SIGKILL:
             return Stop(
@@ -214,14 +239,25 @@ class _Pool:
                 f"A file took {WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
                 "disk or the network drive that it is on, and run it again. No file was quarantined."
             )
-        return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+        return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}{place}).")
 
 
 def _end(worker: _Worker) -> None:
     worker.connection.close()
+    worker.last_words.close()
     worker.process.kill()
     worker.process.join()
     worker.process.close()
+
+
+def _place(last_words: Connection) -> str:
+    """The function that a dead child was in, which tells the library; empty if it did not crash."""
+    os.set_blocking(last_words.fileno(), False)
+    with suppress(OSError):
+        trace = os.read(last_words.fileno(), 1 << 16).decode(errors="replace")
+        if found := re.search(r'File "([^"]+)", line (\d+) in (\S+)', trace):
+            return f" in {found[3]}, {'/'.join(Path(found[1]).parts[-2:])} line {found[2]}"
+    return ""
 
 
 def _cause(code: int) -> str:

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import IO, Final
 
 import cv2
@@ -26,6 +25,7 @@ import numpy.typing as npt
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
 from mediarank.media.faults import faults_of_file
+from mediarank.media.files import File
 from mediarank.media.jpeg import plain_jpeg_size
 from mediarank.media.limits import Limits
 from mediarank.media.raw import raw_preview
@@ -66,19 +66,19 @@ class DecodedImage:
 
 
 @contextmanager
-def opened_image(path: Path, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
+def opened_image(path: File, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
     """The checked header of an image file and Pillow's image, whose pixels are not decoded yet."""
     limits.check_file(path)
     with faults_of_file(), path.open("rb") as file, _opened(file, path, limits) as (header, image):
         yield header, image
 
 
-def decode_image(path: Path, limits: Limits) -> Pixels:
+def decode_image(path: File, limits: Limits) -> Pixels:
     """The image as (H, W, 3) uint8 RGB."""
     return read_image(path, limits).pixels
 
 
-def read_image(path: Path, limits: Limits) -> DecodedImage:
+def read_image(path: File, limits: Limits) -> DecodedImage:
     """Decode an image and keep the bytes it came from, so that a file is read once.
 
     Raises MediaError, with the reason, if it is no image, too large, cut off, or can't be decoded.
@@ -91,7 +91,7 @@ def read_image(path: Path, limits: Limits) -> DecodedImage:
     return _read_bytes(data, path, limits)
 
 
-def _preview(path: Path, limits: Limits) -> DecodedImage:
+def _preview(path: File, limits: Limits) -> DecodedImage:
     """The preview inside a RAW file, turned as the camera was held."""
     preview = raw_preview(path)
     decoded = _read_bytes(preview.data, path, limits)
@@ -103,7 +103,7 @@ def _preview(path: Path, limits: Limits) -> DecodedImage:
     return DecodedImage(replace(decoded.header, width=width, height=height, mode="turned"), decoded.data, pixels)
 
 
-def _read_bytes(data: bytes, path: Path, limits: Limits) -> DecodedImage:
+def _read_bytes(data: bytes, path: File, limits: Limits) -> DecodedImage:
     if data.startswith(_JPEG) and (image := _plain_jpeg(data, limits)):
         return image
     if data.startswith(_PNG):
@@ -129,7 +129,7 @@ def _plain_jpeg(data: bytes, limits: Limits) -> DecodedImage | None:
 
 
 @contextmanager
-def _opened(file: IO[bytes], path: Path, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
+def _opened(file: IO[bytes], path: File, limits: Limits) -> Iterator[tuple[ImageHeader, Image.Image]]:
     head = file.read(HEAD_BYTES)
     file.seek(0)
     name = image_format(head)

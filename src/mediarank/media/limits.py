@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from mediarank.media.faults import blame_machine
+from mediarank.media.files import File, Slice
 from mediarank.types import MediaError, OverLimit
 
 
@@ -33,8 +34,11 @@ class Limits:
     max_frames: Annotated[int, Field(gt=0)] = 400_000
     timeout_seconds: Annotated[float, Field(gt=0)] = 300.0
 
-    def check_file(self, path: Path) -> None:
+    def check_file(self, path: File) -> None:
         """Refuse a path that is not a file, is empty or is too large, without opening it (a pipe would block)."""
+        if not isinstance(path, Path):
+            self._check_length(path.length if isinstance(path, Slice) else len(path.content))
+            return
         try:
             status = path.stat()
         except OSError as error:
@@ -44,10 +48,13 @@ class Limits:
             raise MediaError("This is not a regular file.")
         if not os.access(path, os.R_OK):
             raise MediaError("The file can't be read; give yourself permission to read it (chmod u+r).")
-        if status.st_size == 0:
+        self._check_length(status.st_size)
+
+    def _check_length(self, length: int) -> None:
+        if length == 0:
             raise MediaError("The file is empty (0 bytes); copy it again from its source.")
-        if status.st_size > self.max_bytes:
-            raise OverLimit(f"The file has {status.st_size:,} bytes, more than max_bytes allows ({self.max_bytes:,}).")
+        if length > self.max_bytes:
+            raise OverLimit(f"The file has {length:,} bytes, more than max_bytes allows ({self.max_bytes:,}).")
 
     def check_pixels(self, width: int, height: int) -> None:
         if width <= 0 or height <= 0:

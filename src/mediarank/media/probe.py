@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from mediarank.media.container import audio_stream, declared_seconds, open_container, video_stream
 from mediarank.media.exif import NOTHING_TAKEN, Taken, taken_of_clip, taken_of_image
+from mediarank.media.files import File
 from mediarank.media.image import opened_image, read_image
 from mediarank.media.limits import Limits
 from mediarank.media.sniff import image_format, is_raw, read_head
@@ -33,7 +33,7 @@ class Probe:
     taken: Taken = NOTHING_TAKEN
 
 
-def probe(path: Path, limits: Limits) -> Probe:
+def probe(path: File, limits: Limits) -> Probe:
     """Read the header of an image (the first frame of an animated one), a clip or a sound.
 
     Raises MediaError, with the reason, if the file can't be used.
@@ -60,7 +60,7 @@ def probe(path: Path, limits: Limits) -> Probe:
     raise UnsupportedMedia("It has neither pictures nor sound in a coding that can be decoded here; convert it.")
 
 
-def _probe_raw(path: Path, limits: Limits) -> Probe:
+def _probe_raw(path: File, limits: Limits) -> Probe:
     """The probe of a RAW file: the size of its preview, as shown, and the file's own EXIF if Pillow can read it."""
     decoded = read_image(path, limits)
     taken = NOTHING_TAKEN
@@ -69,6 +69,6 @@ def _probe_raw(path: Path, limits: Limits) -> Probe:
     return Probe("image", decoded.header.width, decoded.header.height, taken=taken)
 
 
-def kind_of(path: Path, limits: Limits | None = None) -> str:
+def kind_of(path: File, limits: Limits | None = None) -> str:
     """`image`, `clip` or `sound`, by content."""
     return probe(path, limits or Limits()).kind

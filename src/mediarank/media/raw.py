@@ -6,10 +6,10 @@ Developing RAW data is a matter of taste; the preview is what the camera showed,
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from mediarank.media.faults import faults_of_file, words_of
+from mediarank.media.files import File
 from mediarank.types import MediaError, UnsupportedMedia
 
 NEEDS_RAWPY: Final = (
@@ -31,7 +31,7 @@ class Preview:
     quarter_turns: int
 
 
-def raw_preview(path: Path) -> Preview:
+def raw_preview(path: File) -> Preview:
     """The preview of a RAW file. Raises UnsupportedMedia if rawpy is missing or the file has no preview."""
     try:
         import rawpy
@@ -39,7 +39,7 @@ def raw_preview(path: Path) -> Preview:
         raise UnsupportedMedia(NEEDS_RAWPY) from None
     with faults_of_file():
         try:
-            with rawpy.imread(str(path)) as raw:
+            with path.open("rb") as file, rawpy.imread(file) as raw:
                 flip = int(raw.sizes.flip)
                 thumb = raw.extract_thumb()
         except (rawpy.LibRawNoThumbnailError, rawpy.LibRawUnsupportedThumbnailError):

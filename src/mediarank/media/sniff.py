@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from mediarank.media.faults import blame_machine
+from mediarank.media.files import File
 from mediarank.types import MediaError
 
 HEAD_BYTES: Final = 512
@@ -70,7 +71,7 @@ def is_media_name(path: Path) -> bool:
     return path.suffix.lower() in MEDIA_EXTENSIONS
 
 
-def read_head(path: Path) -> bytes:
+def read_head(path: File) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(HEAD_BYTES)
@@ -96,7 +97,7 @@ def image_format(head: bytes) -> str | None:
     return None
 
 
-def is_raw(path: Path, head: bytes) -> bool:
+def is_raw(path: File, head: bytes) -> bool:
     """Whether a file is a camera's RAW file. Many are TIFF files inside, which can be recognised by name only."""
     if head.startswith(_RAW_MAGIC) or head[4:12] == b"ftypcrx ":
         return True
@@ -105,7 +106,7 @@ def is_raw(path: Path, head: bytes) -> bool:
     return head[8:10] == b"CR" or path.suffix.lower() in RAW_EXTENSIONS
 
 
-def not_media(path: Path, head: bytes) -> str:
+def not_media(path: File, head: bytes) -> str:
     """The reason why a file that no decoder recognises is refused."""
     named = f"named {path.suffix}" if path.suffix else "without an extension"
     return f"This is not an image, clip or sound: it is {named}, but holds {_content(head)}."

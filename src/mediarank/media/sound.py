@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import av
@@ -16,6 +15,7 @@ from mediarank.media.container import (
     open_container,
     read_packets,
 )
+from mediarank.media.files import File
 from mediarank.media.limits import Limits
 from mediarank.types import Floats, MediaError, UnsupportedMedia
 
@@ -79,7 +79,7 @@ class SoundCollector:
             self._chunks.append(chunk)
 
 
-def decode_sound(path: Path, limits: Limits, sample_rate: int = 16000) -> Floats:
+def decode_sound(path: File, limits: Limits, sample_rate: int = 16000) -> Floats:
     """The first sound track of a sound or clip, mixed to one channel.
 
     Packets that can't be decoded are skipped. Raises MediaError if nothing is left, or if it is too long.

@@ -1,32 +1,29 @@
-"""Small pictures of items, from their working copies; of damaged files, what is left of them."""
+"""Small pictures of items, from their working copies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 import cv2
 import numpy as np
 import pandas as pd
 
-from mediarank.media.guard import Failed, guarded_map
-from mediarank.media.image import Pixels, opened_image
-from mediarank.media.limits import Limits
+from mediarank.media.files import File
+from mediarank.media.image import Pixels
 from mediarank.media.working import fit_inside, read_picture
 
 
-def thumbnails(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], bytes | None]:
+def thumbnails(frames: pd.DataFrame, media: Mapping[str, File], side: int) -> Callable[[str], bytes | None]:
     """Item -> a small JPEG of its first picture, or None if it has none.
 
     frames : the table of working copies
-    folder : where they are
+    media : the working copies by path
     side : pixels of the longer side
     """
     path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
 
     def thumbnail(item: str) -> bytes | None:
-        return small_jpeg(read_picture(folder / path_of[item]), side) if item in path_of else None
+        return small_jpeg(read_picture(media[path_of[item]]), side) if item in path_of else None
 
     return thumbnail
 
@@ -38,23 +35,9 @@ def small_jpeg(picture: Pixels, side: int) -> bytes:
     return bytes(data)
 
 
-def what_is_left(path: Path, side: int, limits: Limits) -> bytes | None:
-    """A small JPEG of the part of a damaged picture that can be decoded, or None; made in a guarded process."""
-    look = partial(_undamaged_part, side=side, limits=limits)
-    (found,) = guarded_map(look, [path], "a damaged picture", limits.timeout_seconds)
-    return None if isinstance(found, Failed) else found
-
-
-def _undamaged_part(path: Path, side: int, limits: Limits) -> bytes:
-    from PIL import ImageFile, ImageOps
-
-    ImageFile.LOAD_TRUNCATED_IMAGES = True  # only in this process, which ends with this picture
-    with opened_image(path, limits) as (_, image):
-        upright = ImageOps.exif_transpose(image)
-        return small_jpeg(np.asarray(upright.convert("RGB")), side)
-
-
-def strips(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], tuple[bytes, int, int, int] | None]:
+def strips(
+    frames: pd.DataFrame, media: Mapping[str, File], side: int
+) -> Callable[[str], tuple[bytes, int, int, int] | None]:
     """Item -> (a JPEG of its frames side by side, their number, width and height), or None if it has fewer than two.
 
     The arguments are those of `thumbnails`.
@@ -65,9 +48,9 @@ def strips(frames: pd.DataFrame, folder: Path, side: int) -> Callable[[str], tup
     def strip(item: str) -> tuple[bytes, int, int, int] | None:
         if item not in paths:
             return None
-        first = fit_inside(read_picture(folder / paths[item][0]), side)
+        first = fit_inside(read_picture(media[paths[item][0]]), side)
         height, width = first.shape[:2]
-        pictures = [first, *(_of_shape(read_picture(folder / path), width, height) for path in paths[item][1:])]
+        pictures = [first, *(_of_shape(read_picture(media[path]), width, height) for path in paths[item][1:])]
         return small_jpeg(np.hstack(pictures), width * len(pictures)), len(pictures), width, height
 
     return strip

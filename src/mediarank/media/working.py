@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import io
 import wave
-from pathlib import Path
 from typing import Final
 
 import cv2
 import numpy as np
 
 from mediarank.media.faults import blame_machine
+from mediarank.media.files import File
 from mediarank.media.image import Pixels
 from mediarank.types import DataError, Floats, MediaError
 
@@ -51,7 +51,7 @@ def encode_picture(image: Pixels) -> bytes:
     return bytes(data)
 
 
-def read_picture(path: Path, sha256: str = "") -> Pixels:
+def read_picture(path: File, sha256: str = "") -> Pixels:
     """(H, W, 3) uint8 RGB of a working picture; its content is compared with `sha256` if that is given."""
     data = _bytes_of(path, sha256)
     image = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR_RGB) if data else None
@@ -72,7 +72,7 @@ def encode_sound(samples: Floats, sample_rate: int) -> bytes:
     return buffer.getvalue()
 
 
-def read_sound(path: Path, sha256: str = "") -> Floats:
+def read_sound(path: File, sha256: str = "") -> Floats:
     """Float32 samples in [-1, 1) of a working sound; its content is compared with `sha256` if that is given."""
     try:
         with wave.open(io.BytesIO(_bytes_of(path, sha256)), "rb") as file:
@@ -100,12 +100,14 @@ def phash(image: Pixels) -> str:
     return np.packbits(bits).tobytes().hex()
 
 
-def _bytes_of(path: Path, sha256: str = "") -> bytes:
+def _bytes_of(path: File, sha256: str = "") -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
         blame_machine(error)
         raise DataError(f"{path} can't be read ({error.strerror}); run dvc repro frames.") from None
+    except MediaError as error:  # a damaged shard
+        raise DataError(str(error)) from None
     if sha256 and hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(f"The working copy {path} is damaged: run bin/mediarank verify, or dvc repro frames.")
     return content

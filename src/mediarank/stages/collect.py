@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from pathlib import Path
 
 import pandas as pd
 
+from mediarank import disk
+from mediarank.collections.fingerprints import Fingerprints
 from mediarank.collections.sources import CollectionConfig
 from mediarank.collections.sources import collect as collect_from
 from mediarank.collections.tree import Skipped
+from mediarank.media.shards import ShardWriter
 from mediarank.store import atomic_folder, write_csv, write_labels
 
+UNREADABLE = "can't be read; make it readable (chmod u+r)"
 
-def run(config: CollectionConfig, data: Path) -> str:
-    """Fill `raw/media`, `raw/labels` and `raw/skipped.csv`; return a line that says what was found."""
-    with atomic_folder(data / "raw/media") as media:
-        labels, skipped = collect_from(config, media)
-        count = sum(1 for path in media.rglob("*") if path.is_file())
-    write_labels(data / "raw/labels", labels)
+
+def run(
+    config: CollectionConfig, data: Path, cache: Path, finished: Callable[[str], Path | None] = lambda _: None
+) -> str:
+    """Fill `raw/media`, `raw/labels` and `raw/skipped.csv`; return a line that says what was found.
+
+    finished : name of a shard -> a file that already holds it, or None
+    """
+    with disk.scratch(data / "raw/drawn") as drawn:
+        found = collect_from(config, drawn)
+        skipped = list(found.skipped)
+        unreadable = []
+        with atomic_folder(data / "raw/media") as media, ShardWriter(media, finished=finished) as shards:
+            for item, path, length, sha256 in Fingerprints(cache).of(found.files):
+                if sha256:
+                    shards.add(item, path, length, sha256, found.origin(item))
+                else:
+                    unreadable.append(item)
+    if unreadable:
+        skipped.append(Skipped(Path(unreadable[0]).suffix.lower(), UNREADABLE, len(unreadable), unreadable[0]))
+    write_labels(data / "raw/labels", found.labels)
     columns = [field.name for field in fields(Skipped)]
     write_csv(data / "raw/skipped.csv", pd.DataFrame([asdict(row) for row in skipped], columns=columns))
-    tables = ", ".join(f"{len(table)} rows of {name}" for name, table in labels.tables.items() if len(table))
+    tables = ", ".join(f"{len(table)} rows of {name}" for name, table in found.labels.tables.items() if len(table))
     left = sum(row.files for row in skipped)
     also = f"; {left} skipped (data/raw/skipped.csv)" if left else ""
+    count = len(found.files) - len(unreadable)
     return f"{count} files from {config.source}{also}; labels: {tables or 'none'}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mediarank import store
 from mediarank.evaluation.measured import NOTHING, EvaluationConfig, Measured
+from mediarank.evaluation.rankings import Rankings
 from mediarank.labels import Labels
 from mediarank.systems.registry import reporting
 from mediarank.types import FeatureMatrix
@@ -21,7 +22,9 @@ def run(name: str, config: EvaluationConfig, data: Path) -> str:
     return f"{name}: {len(scores)} methods measured"
 
 
-def evaluate(name: str, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+def evaluate(
+    name: str, scores: Mapping[str, FeatureMatrix | Rankings], labels: Labels, config: EvaluationConfig
+) -> Measured:
     """Metrics of each method; empty for a system that was skipped.
 
     scores : method -> test items × names

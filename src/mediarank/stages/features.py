@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,8 @@ from mediarank.features.cache import FeatureCache
 from mediarank.features.describe import extract_rows
 from mediarank.features.feature_type import FeatureType
 from mediarank.features.fitting import fit
+from mediarank.media.files import File
+from mediarank.media.shards import Media
 from mediarank.types import FeatureMatrix, Roles
 
 
@@ -20,7 +23,7 @@ def run(name: str, family: Extractor | LocalExtractor, data: Path, cache: Path) 
     folder = data / "frames"
     frames, sounds = store.read_table(folder / "frames.parquet"), store.read_table(folder / "sounds.parquet")
     roles = store.read_roles(data / "splits/roles.parquet")
-    feature, matrix = extract(family, frames, sounds, folder / "media", roles, FeatureCache(cache / "features"))
+    feature, matrix = extract(family, frames, sounds, Media(folder / "media"), roles, FeatureCache(cache / "features"))
     store.write_features(data / "features" / name, matrix, *feature.to_stored())
     return f"{name}: {len(matrix)} rows of {len(matrix.names)} dimensions"
 
@@ -29,7 +32,7 @@ def extract(
     family: Extractor | LocalExtractor,
     frames: pd.DataFrame,
     sounds: pd.DataFrame,
-    folder: Path,
+    media: Mapping[str, File],
     roles: Roles,
     cache: FeatureCache,
 ) -> tuple[FeatureType, FeatureMatrix]:
@@ -37,5 +40,5 @@ def extract(
 
     A collection without any such item gives a matrix without rows, so one params.yaml serves many collections.
     """
-    feature = fit(family, frames, sounds, folder, roles, cache)
-    return feature, extract_rows(feature, frames, sounds, folder, cache)
+    feature = fit(family, frames, sounds, media, roles, cache)
+    return feature, extract_rows(feature, frames, sounds, media, cache)

@@ -5,22 +5,21 @@ An item whose header looked fine may still fail to decode; it is then added to t
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+import hashlib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
 from mediarank import store
-from mediarank.media.confine import Confinement, folders_of
-from mediarank.media.copy_cache import Job, prune, working_copies
-from mediarank.media.frames import FramesConfig, tables
-from mediarank.media.guard import Failed, guarded_map
+from mediarank.content_cache import ContentCache
+from mediarank.media.copy_cache import CACHE_BYTES, Job, working_copies
+from mediarank.media.files import Held
+from mediarank.media.frames import FramesConfig, WorkingCopies, tables
+from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
+from mediarank.media.shards import Media, ShardWriter
 from mediarank.types import CheckFailed, DataError, Manifest
-
-CACHE_BYTES = 20 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -68,23 +67,25 @@ def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
 def build_frames(
     manifest: Manifest, media: Path, target: Path, config: FramesConfig, limits: Limits, cache: Path
 ) -> Frames:
-    """Working copies of all usable items below `target`; those made before come from `cache`."""
+    """Working copies of all usable items, in shards below `target`; those made before come from `cache`."""
+    originals = Media(media)
     columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
-    jobs = [Job(item, media / path, kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
-    work = partial(working_copies, target=target, config=config, limits=limits, cache=cache)
-    target.mkdir(parents=True, exist_ok=True)
-    with suppress(OSError):  # a cache that can't be made is not used
-        cache.mkdir(parents=True, exist_ok=True)
-    confinement = Confinement(folders_of(job.source for job in jobs), (target, cache))
-    decoded = guarded_map(work, jobs, "frames", limits.timeout_seconds, confinement=confinement)
-    outcomes = list(zip(jobs, decoded, strict=True))
-    failures = {job.item_id: outcome.reason for job, outcome in outcomes if isinstance(outcome, Failed)}
-    made = [outcome for _, outcome in outcomes if not isinstance(outcome, Failed)]
-    if not made:
+    jobs = [Job(item, originals[path], kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
+    rows: list[WorkingCopies] = []
+    failures: dict[str, str] = {}
+    notes: dict[str, str] = {}
+    with ShardWriter(target) as shards:
+        made = working_copies(jobs, config, limits, ContentCache(cache, CACHE_BYTES))
+        for job, outcome in zip(jobs, made, strict=True):
+            if isinstance(outcome, Failed):
+                failures[job.item_id] = outcome.reason
+                continue
+            for path in sorted(outcome.contents):
+                content = outcome.contents[path]
+                shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest())
+            rows.append(replace(outcome, contents={}))
+            if outcome.note:
+                notes[job.item_id] = outcome.note
+    if not rows:
         raise DataError(f"None of {len(jobs)} items could be decoded, such as {next(iter(failures.items()), 'none')}.")
-    prune(cache, CACHE_BYTES)
-    return Frames(
-        *tables(made),
-        failures,
-        {job.item_id: o.note for job, o in outcomes if not isinstance(o, Failed) and o.note},
-    )
+    return Frames(*tables(rows), failures, notes)

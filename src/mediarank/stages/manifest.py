@@ -6,7 +6,6 @@ that can't be used goes to the quarantine table with its reason, and the run goe
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
 import os
 from collections.abc import Mapping
@@ -22,9 +21,11 @@ from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
 from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, OF_QUARANTINED, OF_UNKNOWN, Labels
 from mediarank.media.confine import Confinement, folders_of
+from mediarank.media.files import File, Slice, sha256_of
 from mediarank.media.guard import Failed, guarded_map
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
+from mediarank.media.shards import Media
 from mediarank.media.sniff import RAW_EXTENSIONS
 from mediarank.teaching.journal import Journal
 from mediarank.teaching.merging import merge_read
@@ -65,15 +66,17 @@ def run(config: ManifestConfig, data: Path, journal: Path) -> str:
 
 def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple[Manifest, Labels, pd.DataFrame]:
     """The manifest of the files below `media`, the labels of usable items, and the quarantine table."""
-    found = sorted(path.relative_to(media).as_posix() for path in media.rglob("*") if path.is_file())
+    originals = Media(media)
+    found = sorted(originals)
     if not found:
         raise DataError(f"There is no file below {media}; check collection.source and collection.path in params.yaml.")
     # No table can hold a name that is not UTF-8, so the file is listed under an escaped one.
     misnamed = [item for item in found if escaped(item) != item]
     items = sorted(set(found) - set(misnamed))
-    inspect = partial(_inspect, media=media, limits=config.limits)
-    confinement = Confinement((media, *folders_of(media / item for item in items)))
-    outcomes = guarded_map(inspect, items, "manifest", config.limits.timeout_seconds, confinement=confinement)
+    inspect = partial(_inspect, limits=config.limits)
+    confinement = Confinement((media, *folders_of(originals.places(items))))
+    jobs = [(item, originals[item]) for item in items]
+    outcomes = guarded_map(inspect, jobs, "manifest", config.limits.timeout_seconds, confinement=confinement)
     rows = [
         _failed_row(item, outcome.reason) if isinstance(outcome, Failed) else outcome
         for item, outcome in zip(items, outcomes, strict=True)
@@ -181,14 +184,15 @@ def _in_one_order(pairs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _inspect(item: str, media: Path, limits: Limits) -> dict[str, Any]:
-    path = media / item
+def _inspect(job: tuple[str, File], limits: Limits) -> dict[str, Any]:
+    item, file = job
+    if isinstance(file, Slice) and sha256_of(file) != file.sha256:
+        return _failed_row(item, str(file.damaged()), file.sha256)
     try:
-        seen = probe(path, limits)
+        seen = probe(file, limits)
     except MediaError as error:
-        readable = os.access(path, os.R_OK)
-        return _failed_row(item, str(error), _sha256(path) if readable else "", error.cause)
-    return _row(item, seen, _sha256(path))
+        return _failed_row(item, str(error), _fingerprint(file), error.cause)
+    return _row(item, seen, _fingerprint(file))
 
 
 def _row(item: str, seen: Probe, sha256: str) -> dict[str, Any]:
@@ -204,6 +208,8 @@ def _failed_row(item: str, reason: str, sha256: str = "", cause: str = CAUSES[0]
     return {**_row(item, unknown, sha256), "status": QUARANTINED, "reason": reason, "cause": cause}
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _fingerprint(file: File) -> str:
+    """Empty for a file that can't be read."""
+    if isinstance(file, Slice):
+        return file.sha256
+    return sha256_of(file) if isinstance(file, Path) and os.access(file, os.R_OK) else ""

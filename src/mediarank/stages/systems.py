@@ -9,6 +9,7 @@ from typing import Any
 
 from mediarank import store
 from mediarank.base_models.pool import SVMPool
+from mediarank.evaluation.rankings import Rankings
 from mediarank.systems.calibrate import calibration_arrays, probabilities_of
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Needs
@@ -21,14 +22,14 @@ class FittedSystem:
     """What the stage writes.
 
     arrays, facts : the model, for npz and JSON; the facts `{"skipped": reason}` say why there is none
-    scores : method -> test items × names
+    scores : method -> test items × names, or the best names of each
     figures : tables of the paper's figures
     probabilities : test items × names by the served method, where it has a calibration
     """
 
     arrays: Arrays
     facts: Mapping[str, Any]
-    scores: Mapping[str, FeatureMatrix] = field(default_factory=dict)
+    scores: Mapping[str, FeatureMatrix | Rankings] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     probabilities: FeatureMatrix | None = None
 
@@ -75,5 +76,5 @@ def fit_system(name: str, inputs: Inputs, config: Any) -> FittedSystem:
     arrays, facts = fitted.model.to_arrays()
     arrays = {**arrays, **calibration_arrays(name, fitted.model, inputs)}
     tested = fitted.scores.get(fitted.model.served)
-    probabilities = None if tested is None else probabilities_of(fitted.model, arrays, inputs, tested)
+    probabilities = None if tested is None else probabilities_of(fitted.model, arrays, inputs, tested.ids)
     return FittedSystem(arrays, facts, fitted.scores, fitted.figures, probabilities)

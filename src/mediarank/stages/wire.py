@@ -175,7 +175,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
         "report",
         [*read, *code.of("report", *reports.values())],
         list(wanted.sections),
-        ["data/report/report.html", "data/report/summary.json"],
+        [f"data/report/{file}" for file in ("report.html", "summary.json", "results.svg")],
     )
     return made
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from mediarank.evaluation.calibration import Calibration, fit_calibration
 from mediarank.labels import Labels
@@ -66,15 +67,14 @@ def calibration_in(arrays: Mapping[str, Any]) -> Calibration | None:
 
 
 def probabilities_of(
-    model: RankingModel, arrays: Mapping[str, Any], inputs: Inputs, tested: FeatureMatrix
+    model: RankingModel, arrays: Mapping[str, Any], inputs: Inputs, tested: npt.NDArray[np.str_]
 ) -> FeatureMatrix | None:
     """Probabilities of the tested items by the served method; None if the model has no calibration.
 
-    tested : the served method's scores of the test items; scores of an evaluation may be mere orders, so items are
-        scored again
+    tested : the test items; they are scored again, because scores of an evaluation may be mere orders
     """
     calibration = calibration_in(arrays)
     if calibration is None:
         return None
-    scores = model.rank(inputs.features, tested.ids.tolist())
-    return FeatureMatrix(tested.ids, tuple(model.names), calibration.probabilities(scores).astype(np.float32))
+    scores = model.rank(inputs.features, tested.tolist())
+    return FeatureMatrix(tested, tuple(model.names), calibration.probabilities(scores).astype(np.float32))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
+from mediarank.evaluation.rankings import Rankings
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, shared_items
 
 if TYPE_CHECKING:  # slow to import, and most models do not need it
@@ -130,12 +131,12 @@ class RankingModel(ABC):
 class Fitted:
     """What a system's `fit` returns.
 
-    scores : method -> test items × names, as the model's `rank` gives them
+    scores : method -> test items × names, as the model's `rank` gives them, or the best of them
     figures : tables of the paper's figures, as columns for JSON
     """
 
     model: RankingModel
-    scores: Mapping[str, FeatureMatrix]
+    scores: Mapping[str, FeatureMatrix | Rankings]
     figures: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -32,7 +32,7 @@ class Fit(Protocol):
 class Reporting(Protocol):
     """What `report.py` defines."""
 
-    def measure(self, scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
+    def measure(self, scores: Mapping[str, Any], labels: Labels, config: EvaluationConfig) -> Measured:
         """How well each method ranks.
 
         scores : method -> test items × names
@@ -40,7 +40,7 @@ class Reporting(Protocol):
 
     def section(
         self,
-        scores: Mapping[str, FeatureMatrix],
+        scores: Mapping[str, Any],
         measured: Measured,
         labels: Labels,
         thumbnail: Any,
@@ -53,7 +53,7 @@ class Reporting(Protocol):
 
     def answer(
         self,
-        scores: Mapping[str, FeatureMatrix],
+        scores: Mapping[str, Any],
         measured: Measured,
         labels: Labels,
         facts: Mapping[str, Any],

@@ -176,21 +176,26 @@ class Teacher:
 
 @dataclass(frozen=True)
 class Moved:
-    """What an event changed in the first results of its query."""
+    """What an event changed in the first results of its query: places with another item than before.
 
+    entered : how many of those items were not among the first results before
+    """
+
+    changed: int
     entered: int
     count: int
 
     def __str__(self) -> str:
-        if self.entered:
-            return f"{self.entered} of the first {self.count} changed"
-        return "nothing changed: the first results already agree with what you said"
+        if not self.changed:
+            return "nothing changed: the first results already agree with what you said"
+        return f"{self.changed} of the first {self.count} changed, {self.entered or 'none'} of them new there"
 
 
 def moved(before: Sequence[Hit], after: Sequence[Hit]) -> Moved:
-    """What is new among the first results, or stands elsewhere."""
+    """Compare the first results before and after."""
     places = {hit.item: rank for rank, hit in enumerate(before)}
-    return Moved(sum(places.get(hit.item) != rank for rank, hit in enumerate(after)), len(after))
+    changed = sum(places.get(hit.item) != rank for rank, hit in enumerate(after))
+    return Moved(changed, sum(hit.item not in places for hit in after), len(after))
 
 
 def open_teacher(

@@ -1,39 +1,47 @@
-// The grid in windows: later windows are fetched when they come near, and leave the page when they are far away.
+// The grid in windows of whole rows: a window is fetched when it comes near, and leaves the page when it is far away, so
+// that the page stays small however long the list is. Heights are those of the tiles, so nothing moves while scrolling.
+
+const NEAR = "1500px 0px", FAR = "5000px 0px";
 
 /** Grow a grid that the server has filled with its first window. */
 export function fillGrid(grid) {
-  if (!grid || !("IntersectionObserver" in window)) return;
-  const total = Number(grid.dataset.total), size = Number(grid.dataset.window);
-  const first = Number(grid.dataset.start);
+  if (!grid || !("IntersectionObserver" in window) || !grid.querySelector(".tile")) return;
+  const total = Number(grid.dataset.total), size = Number(grid.dataset.window), first = Number(grid.dataset.start);
+  const tiles = [...grid.children];
+  if (first + tiles.length >= total) return;
+  const near = new IntersectionObserver((entries) => entries.filter((one) => one.isIntersecting).forEach((one) => load(one.target)), { rootMargin: NEAR });
+  const far = new IntersectionObserver((entries) => entries.filter((one) => !one.isIntersecting).forEach((one) => drop(one.target)), { rootMargin: FAR });
   const pager = document.querySelector(".pager");
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) entry.isIntersecting ? load(entry.target) : drop(entry.target);
-  }, { rootMargin: "1500px 0px" });
+  if (pager) pager.hidden = true;
+  let boxes = [], columns = 0;
+  arrange();
+  new ResizeObserver(arrange).observe(grid);
 
-  for (let start = first + size; start < total; start += size) {
-    const box = document.createElement("div");
-    box.className = "window";
-    box.dataset.start = String(start);
-    box.dataset.count = String(Math.min(size, total - start));
-    grid.after(box);
-    place(box);
-    seen.observe(box);
-  }
-  if (pager && total > first + size) pager.hidden = true;
-
-  // Boxes are added right after the grid, so put them in order once.
-  const boxes = [...grid.parentElement.querySelectorAll(".window")].sort((a, b) => a.dataset.start - b.dataset.start);
-  let last = grid;
-  for (const box of boxes) { last.after(box); last = box; }
-  window.addEventListener("resize", () => boxes.forEach(place));
-
-  function place(box) {
-    if (box.dataset.full) return;
-    const style = getComputedStyle(grid);
-    const columns = style.gridTemplateColumns.split(" ").length;
-    const tile = grid.querySelector(".tile");
-    const height = tile ? tile.offsetHeight + 10 : 160;
-    box.style.height = `${Math.ceil(box.dataset.count / columns) * height}px`;
+  /** Lay the windows out anew if the number of columns has changed; otherwise only their heights. */
+  function arrange() {
+    const style = getComputedStyle(grid), count = style.gridTemplateColumns.split(" ").length;
+    const gap = parseFloat(style.rowGap) || 0, height = tiles[0].getBoundingClientRect().height;
+    if (count !== columns) {
+      columns = count;
+      for (const box of boxes) { near.unobserve(box); far.unobserve(box); box.remove(); }
+      const whole = Math.max(columns, tiles.length - (tiles.length % columns));
+      grid.replaceChildren(...tiles.slice(0, whole));
+      boxes = [];
+      const step = Math.ceil(size / columns) * columns, page = document.createDocumentFragment();
+      for (let start = first + whole; start < total; start += step) {
+        const box = document.createElement("div");
+        box.className = "window";
+        Object.assign(box.dataset, { start, count: Math.min(step, total - start) });
+        boxes.push(box);
+        page.append(box);
+      }
+      grid.after(page);
+    }
+    for (const box of boxes) {
+      const rows = Math.ceil(box.dataset.count / columns);
+      box.style.height = `${rows * height + (rows - 1) * gap}px`;
+    }
+    for (const box of boxes) { near.observe(box); far.observe(box); }
   }
 
   async function load(box) {
@@ -41,19 +49,18 @@ export function fillGrid(grid) {
     box.dataset.full = "1";
     const address = new URL(grid.dataset.grid, location.href);
     address.searchParams.set("start", box.dataset.start);
-    const answer = await fetch(address, { headers: { "X-Part": "1" } });
-    if (!answer.ok) { delete box.dataset.full; return; }
+    address.searchParams.set("count", box.dataset.count);
+    const answer = await fetch(address, { headers: { "X-Part": "1" } }).catch(() => null);
+    if (!answer?.ok || !box.dataset.full) { delete box.dataset.full; return; }
+    const text = await answer.text();
+    if (!box.dataset.full) return; // it went far away meanwhile
     box.className = "window grid";
-    box.innerHTML = await answer.text();
-    box.style.height = "";
+    box.innerHTML = text;
   }
 
   function drop(box) {
-    if (!box.dataset.full || !box.childElementCount) return;
-    if (Math.abs(box.getBoundingClientRect().top) < 12000) return;
-    box.style.height = `${box.offsetHeight}px`;
+    delete box.dataset.full;
     box.replaceChildren();
     box.className = "window";
-    delete box.dataset.full;
   }
 }

@@ -38,7 +38,7 @@ def collection(request: Request) -> Response:
         "/",
         choice=choice,
         shown=shown,
-        total=int(snapshot.usable.sum()),
+        total=len(snapshot.items) if "quarantine" in choice.wanted else int(snapshot.usable.sum()),
         tiles=tiles(explorer, shown, start),
         start=start,
         window=WINDOW,
@@ -51,11 +51,11 @@ def collection(request: Request) -> Response:
 
 
 @router.get("/grid")
-def grid(request: Request, start: int = 0) -> Response:
-    """One window of the grid."""
+def grid(request: Request, start: int = 0, count: int = WINDOW) -> Response:
+    """One window of the grid; the page asks for whole rows."""
     explorer = explorer_of(request)
     shown = explorer.choose(Choice.of(request.query_params.multi_items()))
-    return explorer.part("_tiles.html", tiles=tiles(explorer, shown, max(0, start)))
+    return explorer.part("_tiles.html", tiles=tiles(explorer, shown, max(0, start), min(max(1, count), 2 * WINDOW)))
 
 
 @router.post("/renew")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from mediarank.asking.items import Asked
+from mediarank.asking.items import Asked, own_name
 from mediarank.asking.scores import scores_of
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.measures import ASKING, strength
@@ -74,10 +73,11 @@ def lineage(request: Request, item: str) -> Response:
     return explorer.part("_lineage.html", found=found, unknown=unknown, problem=problem)
 
 
-def own_path(explorer: Explorer, path: str) -> Path:
-    """Where the user has the file, if it is still there, else where the pipeline has it."""
-    own = None if explorer.originals is None else (explorer.root / explorer.originals / path)
-    return own if own is not None and own.is_file() else explorer.snapshot.workspace.data / "raw/media" / path
+def own_path(explorer: Explorer, path: str) -> str:
+    """Where the user has the file, if it is still there, else how to get it."""
+    if explorer.originals is not None:
+        return own_name(explorer.snapshot.workspace.originals, explorer.root / explorer.originals, path)
+    return path
 
 
 def suggested(snapshot: Snapshot, item: str) -> list[tuple[str, float]]:

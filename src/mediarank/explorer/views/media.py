@@ -14,9 +14,12 @@ from fastapi.responses import FileResponse, Response
 
 from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import Explorer, explorer_of
+from mediarank.explorer.ranges import send
 from mediarank.explorer.snapshot import Snapshot
+from mediarank.media.damaged_pictures import what_is_left
+from mediarank.media.files import File, place_of
 from mediarank.media.sniff import image_format, read_head
-from mediarank.media.thumbnails import small_jpeg, thumbnails, what_is_left
+from mediarank.media.thumbnails import small_jpeg, thumbnails
 from mediarank.media.working import read_picture
 from mediarank.types import DataError
 
@@ -65,8 +68,8 @@ def frame(request: Request, item: str, index: int) -> Response:
     own = frames[frames["index"] == index]
     if own.empty:
         raise DataError(f"{item} has no frame {index}.")
-    folder = explorer.snapshot.workspace.data / "frames/media"
-    data = small_jpeg(read_picture(folder / str(own["path"].iloc[0])), explorer.thumbnail_side)
+    copies = explorer.snapshot.workspace.copies
+    data = small_jpeg(read_picture(copies[str(own["path"].iloc[0])]), explorer.thumbnail_side)
     return Response(data, media_type="image/jpeg", headers=KEPT)
 
 
@@ -74,36 +77,36 @@ def frame(request: Request, item: str, index: int) -> Response:
 def picture(request: Request, item: str) -> Response:
     """The original where browsers can show it, else the working copy."""
     snapshot = explorer_of(request).snapshot
-    path = original(explorer_of(request), item)
-    kind = SHOWN_BY_BROWSERS.get(image_format(read_head(path)) or "")
+    file = original(explorer_of(request), item)
+    kind = SHOWN_BY_BROWSERS.get(image_format(read_head(file)) or "")
     if kind:
-        return FileResponse(path, media_type=kind, headers=KEPT)
-    return FileResponse(working_copy(snapshot, item), media_type="image/jpeg", headers=KEPT)
+        return send(request, file, kind, KEPT)
+    return send(request, working_copy(snapshot, item), "image/jpeg", KEPT)
 
 
 @router.get("/play")
 def play(request: Request, item: str) -> Response:
     """A clip or a sound; browsers ask for the ranges that they play."""
-    path = original(explorer_of(request), item)
-    return FileResponse(path, media_type=PLAYED.get(path.suffix.lower(), "application/octet-stream"), headers=KEPT)
+    file = original(explorer_of(request), item)
+    return send(request, file, PLAYED.get(file.suffix.lower(), "application/octet-stream"), KEPT)
 
 
-def original(explorer: Explorer, item: str) -> Path:
-    """Where an item's original is."""
+def original(explorer: Explorer, item: str) -> File:
+    """An item's original."""
     snapshot = explorer.snapshot
-    folder = snapshot.workspace.data / "raw/media"
-    path = folder / str(snapshot.row(item)["path"])
-    if not path.is_file():
-        raise DataError(f"The original of {item} is not in {folder}. Run `dvc checkout`.")
-    return path
+    path, originals = str(snapshot.row(item)["path"]), snapshot.workspace.originals
+    place = place_of(originals[path]) if path in originals else None
+    if place is None or not place.is_file():
+        raise DataError(f"The original of {item} is not in {originals.folder}. Run `dvc checkout`.")
+    return originals[path]
 
 
-def working_copy(snapshot: Snapshot, item: str) -> Path:
+def working_copy(snapshot: Snapshot, item: str) -> File:
     """The first working copy of a picture or clip."""
     own = frames_of(snapshot.workspace, item)
     if own.empty:
         raise DataError(f"{item} has no picture.")
-    return snapshot.workspace.data / "frames/media" / str(own["path"].iloc[0])
+    return snapshot.workspace.copies[str(own["path"].iloc[0])]
 
 
 def frames_of(workspace: Workspace, item: str) -> pd.DataFrame:
@@ -121,7 +124,7 @@ def _rows_of(workspace: Workspace) -> dict[str, list[int]]:
 
 @lru_cache(maxsize=4)
 def _maker(workspace: Workspace, side: int) -> Callable[[str], bytes | None]:
-    return thumbnails(workspace.frames, workspace.data / "frames/media", side)
+    return thumbnails(workspace.frames, workspace.copies, side)
 
 
 @lru_cache(maxsize=4096)

@@ -23,6 +23,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import UploadFile
 
+from mediarank.asking.explaining import LOOKS
 from mediarank.asking.items import Asked
 from mediarank.asking.search import query_vectors
 from mediarank.asking.workspace import Workspace
@@ -34,6 +35,7 @@ from mediarank.explorer.snapshot import Snapshot, feedback_folder, read_journal_
 from mediarank.media.limits import Limits
 from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
+from mediarank.systems.retrieval.learned_types import LEARNED_TYPES
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
 from mediarank.teaching.feedback import Event, FeedbackLog, Scope, passed_over
@@ -267,8 +269,10 @@ def events_of(
 
 def reasons(live: LiveRanker, vectors: Sequence[Floats], places: Any) -> list[str]:
     """The feature types that speak most for each hit, all hits at once."""
-    weights, rows = live.ranking_weights, [matrix[places] for matrix in live.model.rows]
-    phi = live.model.scaler.apply(phi_over_types(vectors, rows))
-    parts = (phi * weights[: phi.shape[1]]).reshape(len(places), len(live.features), len(SIMILARITIES)).sum(axis=2)
+    model, weights = live.model, live.ranking_weights
+    names = [LOOKS[name] if name in LEARNED_TYPES else name for name in model.phi_types]
+    rows = [matrix[places] for matrix in model.phi_rows]
+    phi = model.scaler.apply(phi_over_types(model.phi_vectors(vectors), rows))
+    parts = (phi * weights[: phi.shape[1]]).reshape(len(places), len(names), len(SIMILARITIES)).sum(axis=2)
     order = np.argsort(-parts, axis=1, kind="stable")[:, :EXPLAINED]
-    return [", ".join(f"{live.features[t]} {parts[n, t]:+.2f}" for t in order[n].tolist()) for n in range(len(parts))]
+    return [", ".join(f"{names[t]} {parts[n, t]:+.2f}" for t in order[n].tolist()) for n in range(len(parts))]

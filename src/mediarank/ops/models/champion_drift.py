@@ -19,6 +19,7 @@ from mediarank import store
 from mediarank.ops.checks.baseline_drift import ManifestSummary, drift_suites
 from mediarank.ops.checks.features import FeaturesSummary, mean_shift
 from mediarank.ops.models.promotion_config import PromotionConfig
+from mediarank.types import FeatureMatrix
 
 QUANTILES: Final = 101
 Numbers = npt.NDArray[np.float64]
@@ -51,7 +52,8 @@ def version_summary(data: Path, system: str, method: str, features: Sequence[str
     """The summary of the version in the workspace, for one system and the feature types that it uses."""
     checks = {name: store.read_json(data / name / "result.json") for name in ("check_manifest", "check_features")}
     moments = checks["check_features"]["summary"]["features"]
-    scores = store.read_features(data / "systems" / system / "scores" / method).values
+    found = store.read_method(data / "systems" / system / "scores" / method)
+    scores = found.values if isinstance(found, FeatureMatrix) else found.scores[found.best >= 0]
     return {
         "check_manifest": checks["check_manifest"]["summary"],
         "check_features": {"features": {name: moments[name] for name in features if name in moments}},

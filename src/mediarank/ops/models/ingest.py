@@ -19,6 +19,7 @@ from mediarank import store
 from mediarank.asking.describe import describe_copies
 from mediarank.asking.scores import best
 from mediarank.features.cache import FeatureCache
+from mediarank.media.shards import Media
 from mediarank.ops.models.model_registry import CHAMPION, Registry, Version
 from mediarank.ops.models.packing import Packed, unpack
 from mediarank.ops.runs.results import INGESTED
@@ -71,7 +72,8 @@ def rank_new(packed: Packed, data: Path, cache: Path) -> FeatureMatrix:
     tables = (store.read_table(data / f"frames/{name}.parquet") for name in ("frames", "sounds"))
     frames, sounds = (table[table["item_id"].isin(new)].reset_index(drop=True) for table in tables)
     types = packed.model.needs.features
-    described = describe_copies(packed.workspace, frames, sounds, data / "frames/media", types, FeatureCache(cache))
+    media = Media(data / "frames/media")
+    described = describe_copies(packed.workspace, frames, sounds, media, types, FeatureCache(cache))
     items = packed.model.able(described)
     scores = packed.model.rank(described, items).astype(np.float32)
     return FeatureMatrix(np.array(items, dtype=str), packed.model.names, scores)

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from mediarank import store
+from mediarank.evaluation.rankings import Rankings
 from mediarank.ops.services.environment import child_environment
 from mediarank.systems.model import Orders
 from mediarank.types import MediarankError
@@ -29,6 +30,8 @@ TOLERANCE: Final = 1e-3
 """Of the scores' standard deviation, or of the pairs: another processor sums in another order, which may turn near
 ties."""
 SECONDS: Final = 900
+CELLS: Final = 20_000_000
+"""The most scores that are compared: of a large collection, fewer queries are asked."""
 
 
 class TrialFailed(MediarankError):
@@ -54,17 +57,23 @@ def try_out(model: Path, scores: Path, root: Path) -> dict[str, Any]:
 def trial(model: Path, scores: Path) -> dict[str, Any]:
     from mlflow.pyfunc import load_model
 
-    recorded = store.read_features(scores)
+    recorded = store.read_method(scores)
     began = time.perf_counter()
     loaded = load_model(str(model))
     seconds = time.perf_counter() - began
-    asked, names = recorded.ids.tolist(), list(recorded.names)
+    names = list(recorded.names)
+    asked = recorded.ids[: max(1, CELLS // len(names))].tolist()
     opened = loaded.unwrap_python_model().packed.model
     answers = loaded.predict(pd.DataFrame({"item": asked}), params={"count": len(opened.names)})
     found = answers.pivot(index="query", columns="name", values="score").reindex(index=asked, columns=names).to_numpy()
-    own = np.equal.outer(np.array(asked, object), np.array(names, object))  # an item is not among its own answers
-    found = np.where(own, recorded.values, found)
-    worst = difference(np.asarray(recorded.values), found, opened.orders)
+    if isinstance(recorded, Rankings):  # the best of each query, without the query itself
+        kept = slice(None, int((recorded.best[: len(asked)] >= 0).sum(axis=1).min()))
+        best = recorded.best[: len(asked), kept]
+        worst = difference(recorded.scores[: len(asked), kept], np.take_along_axis(found, best, 1), opened.orders)
+    else:
+        wanted = recorded.rows(asked)
+        own = np.equal.outer(np.array(asked, object), np.array(names, object))  # an item is not among its own answers
+        worst = difference(wanted, np.where(own, wanted, found), opened.orders)
     return {"queries": len(asked), "ranked": len(names), "load_seconds": round(seconds, 3), "worst_difference": worst}
 
 

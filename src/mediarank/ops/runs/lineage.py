@@ -16,9 +16,10 @@ from typing import Any
 
 import pandas as pd
 
+from mediarank.media.shards import INDEX, listed
 from mediarank.ops.runs.recorded_runs import Run, Runs
 from mediarank.ops.runs.tracked_values import flatten
-from mediarank.ops.versions.changes import LABELS, MEDIA
+from mediarank.ops.versions.changes import MEDIA, labels_folder
 from mediarank.ops.versions.git import ask_git, files_at
 from mediarank.ops.versions.history import history
 from mediarank.ops.versions.lockfile import PARAMS, Lock, content_hash, folder_hash
@@ -56,7 +57,7 @@ class Lineage:
 
     stages : those that led to it, in an order in which they can run
     params : the settings that they read
-    items : item_id, kind, sha256, md5 (DVC's), role (empty if unused), status
+    items : item_id, kind, sha256, md5 (DVC's, of the file that holds it), role (empty if unused), status
     labels : table -> (DVC's hash, rows)
     """
 
@@ -208,6 +209,9 @@ def _items(lock: Lock, objects: Objects) -> pd.DataFrame:
     table = manifest[["item_id", "kind", "sha256", "status"]].copy()
     media = lock.outs(MEDIA).get(MEDIA)
     contents = objects.listing(media) if media else {}
+    if INDEX in contents:
+        shard_of = listed(io.BytesIO(objects.read(contents[INDEX])), "shard")
+        contents = {item: contents.get(shard, "") for item, shard in shard_of.items()}
     role_of = dict(zip(roles["item_id"], roles["role"], strict=True)) if roles is not None else {}
     table["md5"] = [contents.get(item, "") for item in table["item_id"]]
     table["role"] = [role_of.get(item, "") for item in table["item_id"]]
@@ -220,7 +224,8 @@ def _table(lock: Lock, path: str, objects: Objects) -> pd.DataFrame | None:
 
 
 def _labels(lock: Lock, objects: Objects) -> dict[str, tuple[str, int]]:
-    folder = lock.outs(LABELS).get(LABELS)
+    path = labels_folder(lock)
+    folder = lock.outs(path).get(path)
     tables = objects.listing(folder) if folder else {}
     return {
         name.removesuffix(".csv"): (oid, len(objects.read(oid).splitlines()) - 1)

@@ -6,17 +6,20 @@ tables row by row; a corrected label counts as one row removed and one row added
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from mediarank.media.shards import INDEX, listed
 from mediarank.ops.runs.tracked_values import flatten
 from mediarank.ops.versions.lockfile import Lock
 from mediarank.ops.versions.objects import Objects
 
 MEDIA: Final = "data/raw/media"
-LABELS: Final = "data/raw/labels"
+LABELS: Final = ("data/manifest/labels", "data/raw/labels")
+"""With what people said, and the source's alone, for versions from before there was a journal."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +49,19 @@ class DataChanges:
 
 def data_changes(before: Lock | None, after: Lock, objects: Objects) -> DataChanges:
     """How the collection of `after` differs from that of `before`; without `before`, everything is new."""
-    old, new = (_folder(lock, MEDIA, objects) for lock in (before, after))
+    old, new = (media_contents(lock, objects) for lock in (before, after))
     return DataChanges(
         added=tuple(sorted(new.keys() - old.keys())),
         removed=tuple(sorted(old.keys() - new.keys())),
         changed=tuple(sorted(item for item in old.keys() & new.keys() if old[item] != new[item])),
         labels=_label_changes(before, after, objects),
     )
+
+
+def media_contents(lock: Lock | None, objects: Objects) -> dict[str, str]:
+    """item -> the fingerprint of its content: its sha256, or DVC's hash in versions from before there were shards"""
+    files = _folder(lock, MEDIA, objects)
+    return listed(io.BytesIO(objects.read(files[INDEX])), "sha256") if INDEX in files else files
 
 
 def param_changes(before: Lock, after: Lock) -> dict[str, tuple[str, str]]:
@@ -68,8 +77,14 @@ def source_changes(before: Lock, after: Lock) -> tuple[str, ...]:
     return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
 
+def labels_folder(*locks: Lock) -> str:
+    """The folder of labels that all of these versions have: with what people said, or else the source's."""
+    return next((path for path in LABELS if all(path in lock.outs(path) for lock in locks)), LABELS[-1])
+
+
 def _label_changes(before: Lock | None, after: Lock, objects: Objects) -> dict[str, tuple[int, int]]:
-    old, new = (_folder(lock, LABELS, objects) for lock in (before, after))
+    folder = labels_folder(*(lock for lock in (before, after) if lock))
+    old, new = (_folder(lock, folder, objects) for lock in (before, after))
     counts = {}
     for name in sorted(name for name in old.keys() | new.keys() if name.endswith(".csv")):
         if old.get(name) != new.get(name):

@@ -8,7 +8,7 @@ distinguish methods.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -56,14 +56,16 @@ class Truth:
 
 
 def validate(
-    sets: Mapping[str, Judged], uses: Mapping[str, str], alone: Sequence[str], frozen: str, truth: Truth, seed: int
+    sets: Mapping[str, Judged], uses: Mapping[str, str], alone: Mapping[str, Doubles], truth: Truth, seed: int
 ) -> dict[str, float]:
-    """Method -> its mean average precision: the fusions of `uses`, each over its set, then the classifiers `alone`."""
+    """Method -> its mean average precision: the fusions of `uses`, each over its set, then what ranks `alone`.
+
+    alone : method -> its scores (clips, events) of all clips of `base`, `rank` and `valid`, held out
+    """
     figures = {}
     for method, which in uses.items():
         figures[method] = _figure(lambda kept, e, m=method, j=sets[which]: _fused(m, j, truth, kept, e), truth, seed)  # type: ignore[misc]
-    for column, name in enumerate(alone):
-        scores = sets[frozen].honest[:, :, column]
+    for name, scores in alone.items():
         figures[name] = _figure(lambda kept, e, s=scores: s[:, e], truth, seed)  # type: ignore[misc]
     return figures
 
@@ -89,9 +91,10 @@ def _figure(scores: Callable[[npt.NDArray[np.intp], int], Doubles], truth: Truth
             for repeat in range(REPEATS)
             for fold in grouped_folds(marks[clips], truth.groups, FOLDS, np.random.default_rng([seed, event, repeat]))
         ]
-        precisions = []
+        precisions, order = [], np.random.default_rng([seed, event])
         for fold in folds:
-            kept, judged = np.setdiff1d(clips, fold), np.concatenate([fold, valid])
+            # in random order, since equal scores are ranked in the order of the clips, which may be that of the classes
+            kept, judged = np.setdiff1d(clips, fold), order.permutation(np.concatenate([fold, valid]))
             if (kept >= len(truth.base)).any():
                 precisions.append(average_precision(marks[judged], scores(kept, event)[judged]))
         if precisions:

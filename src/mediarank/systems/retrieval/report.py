@@ -11,22 +11,23 @@ from mediarank.evaluation.confusion import NEAREST, Confusion, taken_for
 from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_rankings
 from mediarank.evaluation.protocols import mean_by_group
 from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
+from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Section
 from mediarank.evaluation.wording import hint, plain
 from mediarank.labels import Labels
 from mediarank.systems.retrieval.wording import METHODS
-from mediarank.types import FeatureMatrix, Judgments
+from mediarank.types import FeatureMatrix
 
 SUSPECT: Final = 8
 """Of the nearest items, how many must be of another class before a label is doubted."""
 
 
-def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: EvaluationConfig) -> Measured:
-    return measure_rankings(scores, _judgments(scores, labels), config)
+def measure(scores: Mapping[str, Rankings], labels: Labels, config: EvaluationConfig) -> Measured:
+    return measure_rankings(scores, None, config)
 
 
 def section(
-    scores: Mapping[str, FeatureMatrix],
+    scores: Mapping[str, Rankings],
     measured: Measured,
     labels: Labels,
     thumbnail: Thumbnail,
@@ -42,7 +43,7 @@ def section(
         "What looks like this one?",
         measured,
         scores,
-        _judgments(scores, labels),
+        None,
         thumbnail,
         words=METHODS,
         served=served,
@@ -50,8 +51,8 @@ def section(
         groups=labels.class_of,
         depth=results,
         intro=[
-            f"Each of {len(next(iter(scores.values())))} test items is a query against the whole collection; items of "
-            "its own class are relevant.",
+            f"Each of {len(next(iter(scores.values()))):,} test items, drawn by lot, is a query against the whole "
+            "collection; items of its own class are relevant.",
             *([f"The best single similarity is {facts['best_fea']}."] if "best_fea" in facts else []),
             *([facts["warning"]] if "warning" in facts else []),
         ],
@@ -59,7 +60,7 @@ def section(
 
 
 def answer(
-    scores: Mapping[str, FeatureMatrix],
+    scores: Mapping[str, Rankings],
     measured: Measured,
     labels: Labels,
     facts: Mapping[str, Any],
@@ -85,9 +86,3 @@ def answer(
         [Quality(str(name), float(share), queries[str(name)]) for name, share in shares.items()],
         doubts,
     )
-
-
-def _judgments(scores: Mapping[str, FeatureMatrix], labels: Labels) -> Judgments:
-    """An item is relevant to a query of its own class."""
-    first, classes = next(iter(scores.values())), labels.class_of
-    return Judgments.from_classes({item: classes[item] for item in first.names}, first.ids.tolist())

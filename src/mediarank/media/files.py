@@ -1,0 +1,145 @@
+"""A file to decode, wherever its bytes are: on disk, inside a shard, or in memory.
+
+Decoders take any of these. `Slice` and `Held` offer what decoders use of a path: `open`, `read_bytes` and `suffix`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+from mediarank.types import MediaError
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A file inside a shard.
+
+    name : its own path, as people know it
+    shard : the file that holds it
+    offset, length : where it is in there, in bytes
+    sha256 : of its content; compared when it is read as a whole
+    """
+
+    name: str
+    shard: Path
+    offset: int
+    length: int
+    sha256: str
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
+        raw = _Part(self)
+        return raw if buffering == 0 else io.BufferedReader(raw)  # type: ignore[return-value]
+
+    def read_bytes(self) -> bytes:
+        """The content; MediaError, which names the shard, if it is not what was stored."""
+        with self.open(buffering=0) as file:
+            content = file.read()
+        if hashlib.sha256(content).hexdigest() != self.sha256:
+            raise self.damaged()
+        return content
+
+    def damaged(self) -> MediaError:
+        return MediaError(f"{self.shard} is damaged where it holds {self.name}: run bin/mediarank verify.")
+
+    def __str__(self) -> str:
+        return f"{self.name} (in {self.shard})"
+
+
+@dataclass(frozen=True)
+class Held:
+    """A file in memory."""
+
+    name: str
+    content: bytes
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
+        return io.BytesIO(self.content)
+
+    def read_bytes(self) -> bytes:
+        return self.content
+
+    def __str__(self) -> str:
+        return self.name
+
+
+File = Path | Slice | Held
+
+
+def place_of(file: File) -> Path | None:
+    """The file on disk that holds the bytes; None for one in memory."""
+    if isinstance(file, Slice):
+        return file.shard
+    return file if isinstance(file, Path) else None
+
+
+def sha256_of(file: File) -> str:
+    """Of a file of any size, in constant memory."""
+    digest = hashlib.sha256()
+    with file.open("rb", buffering=0) as content:
+        while block := content.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+class _Part(io.RawIOBase):
+    """Reads one part of a file, from 0 to its length.
+
+    With reads at an offset and not with a memory map: a mapped file that is cut off or can't be read kills the process
+    instead of raising an error.
+    """
+
+    def __init__(self, part: Slice) -> None:
+        super().__init__()
+        self._part, self._position = part, 0
+        self._handle = os.open(part.shard, os.O_RDONLY | os.O_CLOEXEC)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._part.length}[whence]
+        if start + offset < 0:
+            raise ValueError(f"There is no position {start + offset}.")
+        self._position = start + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readall(self) -> bytes:
+        """All that is left, usually by one call of the system."""
+        found = []
+        while block := os.pread(self._handle, self._left(), self._part.offset + self._position):
+            found.append(block)
+            self._position += len(block)
+        return found[0] if len(found) == 1 else b"".join(found)
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")[: self._left()]
+        count = os.preadv(self._handle, [view], self._part.offset + self._position) if len(view) else 0
+        self._position += count
+        return count
+
+    def _left(self) -> int:
+        return max(0, self._part.length - self._position)
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._handle)
+        super().close()

@@ -1,0 +1,113 @@
+"""Collecting: originals in shards, read once, never changed; unchanged shards are not written again."""
+
+from __future__ import annotations
+
+import configparser
+import os
+from pathlib import Path
+
+import pytest
+
+from mediarank import store
+from mediarank.collections import fingerprints
+from mediarank.collections.demo.plan import DemoConfig
+from mediarank.collections.sources import CollectionConfig
+from mediarank.media.files import Slice, sha256_of
+from mediarank.media.shards import Media
+from mediarank.stages.collect import run
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "pictures"
+    for name in ("sea/b.jpg", "sea/a.jpg", "wood/c.jpg"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+        (folder / name).chmod(0o640)
+        os.utime(folder / name, (1e9, 1e9))
+    return folder
+
+
+def collected(source: Path, root: Path) -> Media:
+    run(CollectionConfig("folder", str(source)), root / "data", root / "cache")
+    return Media(root / "data/raw/media")
+
+
+def test_originals_are_in_order_and_untouched(source: Path, tmp_path: Path) -> None:
+    before = {path: path.stat() for path in source.rglob("*.jpg")}
+    media = collected(source, tmp_path)
+    assert list(media) == ["sea/a.jpg", "sea/b.jpg", "wood/c.jpg"]
+    assert all(media[item].read_bytes().decode() == item == media.origin(item) for item in media)
+    for path, state in before.items():
+        now = path.stat()
+        assert (now.st_mode, now.st_nlink, now.st_mtime_ns) == (state.st_mode, 1, state.st_mtime_ns)
+
+
+def test_a_link_of_the_users_is_followed_to_its_end(source: Path, tmp_path: Path) -> None:
+    (source / "wood/alias.jpg").symlink_to("c.jpg")
+    assert collected(source, tmp_path)["wood/alias.jpg"].read_bytes() == b"wood/c.jpg"
+
+
+def test_a_file_is_read_again_only_if_its_length_or_time_changed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+
+    def counted(file: Path) -> str:
+        read.append(file.name)
+        return sha256_of(file)
+
+    monkeypatch.setattr(fingerprints, "sha256_of", counted)
+    collected(source, tmp_path)
+    assert read == ["a.jpg", "b.jpg", "c.jpg"]
+    read.clear()
+    assert list(collected(source, tmp_path)) == ["sea/a.jpg", "sea/b.jpg", "wood/c.jpg"]
+    assert read == []
+    (source / "sea/b.jpg").write_text("another")
+    os.utime(source / "wood/c.jpg", (1e9, 1e9 + 1))
+    media = collected(source, tmp_path)
+    assert (sorted(read), media["sea/b.jpg"].read_bytes()) == (["b.jpg", "c.jpg"], b"another")
+    read.clear()
+    collected(source, tmp_path)
+    assert read == ["b.jpg"], "a file that was changed a moment ago may change again within the same tick"
+
+
+def test_a_damaged_table_of_fingerprints_costs_time_only(source: Path, tmp_path: Path) -> None:
+    collected(source, tmp_path)
+    (tmp_path / "cache" / fingerprints.FILE).write_bytes(b"damaged")
+    assert len(collected(source, tmp_path)) == 3
+
+
+def test_a_finished_shard_is_linked(source: Path, tmp_path: Path) -> None:
+    first = collected(source, tmp_path)["sea/a.jpg"]
+    assert isinstance(first, Slice)
+    kept = tmp_path / "kept.tar"
+    first.shard.rename(kept)
+    run(CollectionConfig("folder", str(source)), tmp_path / "data", tmp_path / "cache", {first.shard.name: kept}.get)
+    assert first.shard.samefile(kept)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can read everything")
+def test_what_can_not_be_read_is_reported(source: Path, tmp_path: Path) -> None:
+    (source / "sea/a.jpg").chmod(0)
+    assert list(collected(source, tmp_path)) == ["sea/b.jpg", "wood/c.jpg"]
+    assert "chmod" in store.read_csv(tmp_path / "data/raw/skipped.csv", ("reason",))["reason"].iloc[-1]
+
+
+def test_the_demo_is_drawn_and_packed(tmp_path: Path) -> None:
+    demo = DemoConfig(images=10, clips=4, damaged=False)
+    run(CollectionConfig("demo", demo=demo), tmp_path / "data", tmp_path / "cache")
+    media = Media(tmp_path / "data/raw/media")
+    assert len(media) >= 10
+    assert {media.origin(item) for item in media} == {""}
+    assert {path.suffix for path in (tmp_path / "data/raw/media").iterdir()} == {".tar", ".parquet"}
+    assert sorted(path.name for path in (tmp_path / "data/raw").iterdir()) == ["labels", "media", "skipped.csv"]
+
+
+def test_dvc_does_not_take_files_into_its_cache_by_hard_link() -> None:
+    """With hardlink as the first cache type, a shard that is being written could be in the cache already."""
+    config = configparser.ConfigParser()
+    config.read(ROOT / ".dvc/config")
+    assert config["cache"]["type"].strip('"').split(",")[0] == "reflink"
