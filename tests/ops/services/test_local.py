@@ -271,7 +271,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
 def test_two_clones_are_up_at_once(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = services.up(project, say=lambda _: None)
     other = toy_project.with_flows(toy_project.make(project.parent / "other clone"))
-    with pytest.raises(services.ServiceError, match="choose other ports: .* make up") as taken:
+    with pytest.raises(services.ServiceError, match=r"choose other ports: .* make up") as taken:
         services.up(other, say=lambda _: None)
     chosen = dict(re.findall(r"(MEDIARANK_\w+_PORT)=(\d+)", str(taken.value)))
     assert len(chosen) == 3, "all of them at once"
