@@ -3,35 +3,45 @@
     python benchmarks/retrieval.py                     # speed, on made-up data (see retrieval_speed.py)
     python benchmarks/retrieval.py --data FOLDER       # the paper's section 5 on a collection with classes
 
-With a collection: features of sixteen hand-made types and of a pretrained network are extracted (and kept in --cache),
-nine hand-made ones are picked by validation in each of five folds, all methods are measured by mAP (table 2) and timed
-on growing data (figure 1); then come all sixteen types, learned similarities, the network, and classes that were never
-seen (retrieval_variants.py); then queries arrive one by one and the live methods learn from the first 50 results
-(figures 3 and 4). --per-class and --folds make it a sample. --out writes tables and figures. The last line is one JSON
-object.
+With a collection: features of sixteen hand-made types and of a pretrained network are extracted (and kept in --cache).
+Then come the parts, each over five folds:
+
+paper     nine hand-made types are picked by validation; all methods by mAP (table 2), with their last weights, with all
+          sixteen types, and timed on growing data (figure 1)
+learned   learned similarities with these nine types, with the network and with both (retrieval_variants.py)
+held_out  the same for queries of classes that were never seen
+large     three million training triplets (table 3), a million distractors (figure 2), recall of shortlists
+live      queries arrive one by one, and methods learn from the first 50 results (figures 3 and 4)
+
+--out keeps the result of every part and fold, so that a run can be resumed or done in pieces (--parts, --folds), and
+gets the tables and figures. --per-class makes it a sample. The last line is one JSON object.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from retrieval_large import draw_distractors, run_large, shortlist_recall
 from retrieval_online import live_learners, simulate
-from retrieval_protocol import FoldResult, Prepared, Protocol, cross_validate, deal_folds, prepare, run_fold, summary
+from retrieval_protocol import FOLDS, Prepared, Protocol, deal_folds, pick_types, prepare, run_fold
+from retrieval_results import FoldRows, Results, best_by_validation, maps, significance, table, variants
 from retrieval_speed import learning, searching
 from retrieval_types import NETWORK, TYPES, describe
-from retrieval_variants import Variant, feature_sets, run_held_out, run_variants
+from retrieval_variants import feature_sets, run_held_out, run_learned
 
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
-from mediarank.evaluation.protocols import compare
+from mediarank.learners.pairwise.phi_rankers import RANKERS, Chosen
 from mediarank.systems.retrieval.collection import Collection
 
 ROWS = ("best_fea", "uni_con", "ranknet", "c_ascent", "ranksvm", "lambdamart", "opr", "opar1", "opar2", "ogdr")
@@ -43,18 +53,25 @@ COLUMNS = {
 PUBLISHED = {source: dict(zip(ROWS, column, strict=True)) for source, column in COLUMNS.items()}
 """Table 2; which subset and database of Corel it is of, the paper does not name."""
 BASELINES = ("best_fea", "uni_con")
+PARTS = ("paper", "learned", "held_out", "large", "live")
+WHOLE = ("uni_con", "opar2", "ranksvm", "ranknet")
+"""Methods that are also fitted with all hand-made types."""
+SHORTLIST_DISTRACTORS = 100_000
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="the folder of a collection with classes")
     parser.add_argument("--cache", type=Path, default=Path(".mediarank/cache/benchmarks"), help="for features")
-    parser.add_argument("--out", type=Path, help="a folder for tables and figures")
-    parser.add_argument("--methods", nargs="+", default=list(Protocol().methods))
+    parser.add_argument("--out", type=Path, help="a folder for the results of parts and folds, tables and figures")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--methods", nargs="+", default=list(Protocol().methods), choices=list(RANKERS))
     parser.add_argument("--types", nargs="+", default=list(TYPES), choices=list(TYPES), help="feature types")
     parser.add_argument("--per-class", type=int, help="a sample of so many items per class")
-    parser.add_argument("--folds", type=int, default=Protocol().folds, help="how many of the five folds are run")
+    parser.add_argument("--folds", type=int, nargs="+", default=list(range(FOLDS)), help="which of the five are run")
     parser.add_argument("--instances", type=int, default=Protocol().instances, help="triplets to learn from")
+    parser.add_argument("--large-instances", type=int, default=3_000_000, help="the same in the part `large`")
+    parser.add_argument("--distractors", type=int, default=1_000_000)
     parser.add_argument("--online-queries", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=Protocol().seed)
     parser.add_argument("--triplets", type=int, default=3_000_000, help="of the speed part")
@@ -62,7 +79,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="of the speed part: best of so many")
     options = parser.parse_args()
     if options.data:
-        report = claims(options)
+        report = Experiment(options).report()
     else:
         report = {
             **learning(options.triplets, options.rounds),
@@ -71,160 +88,217 @@ def main() -> None:
     print(json.dumps(report))
 
 
-def claims(options: argparse.Namespace) -> dict[str, Any]:
-    types = sorted(options.types, key=lambda name: name in NETWORK)  # hand-made ones first
-    described = describe(options.data, options.cache, options.seed, types, options.per_class)
-    items = tuple(sorted(described.classes))
-    rows = tuple(np.ascontiguousarray(matrix.rows(items)) for matrix in described.matrices.values())
-    collection = Collection(items, dict(sorted(described.classes.items())), rows)
-    names = list(described.matrices)
-    print(f"{len(items)} items of {len(set(collection.classes.values()))} classes; {len(names)} feature types")
-    protocol = replace(
-        Protocol(),
-        methods=tuple(options.methods),
-        instances=options.instances,
-        seed=options.seed,
-        folds=options.folds,
-    )
-    results, variants, held_out, everything = [], [], [], []
-    fold_of = deal_folds(items, collection.classes, options.seed)
-    network = [name for name in names if name in NETWORK]
-    hand_made = len(names) - len(network)
-    given = (described.matrices, collection.classes, fold_of)
-    started = time.perf_counter()
-    for result in cross_validate(collection, fold_of, protocol, described.reserved, described.clutter, hand_made):
-        results.append(result)
-        sets = feature_sets(result.prepared, names, network)
-        variants.append(run_variants(*given, result.prepared, sets, protocol))
-        held_out.append(run_held_out(*given, result.prepared, sets, protocol, described.reserved))
-        whole = replace(protocol, types=hand_made, methods=("uni_con", "opar2"))
-        prepared = prepare(
-            collection, fold_of, result.prepared.fold, whole, described.reserved, described.clutter, hand_made
+class Experiment:
+    """The parts that were asked for, on one collection."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        self.protocol = replace(
+            Protocol(), methods=tuple(options.methods), instances=options.instances, seed=options.seed
         )
-        everything.append(run_fold(prepared, whole.methods))
-        picked = ", ".join(names[k] for k in result.prepared.picked)
-        maps = ", ".join(f"{method} {result.mean(method):.4f}" for method in result.fitted)
-        print(f"fold {result.prepared.fold} ({time.perf_counter() - started:.0f} s): {maps}; {picked}", flush=True)
-    table = summary(results)
-    print_table(table, PUBLISHED.get(described.source, {}))
-    significance(results)
-    print_variants("all classes known", variants)
-    print_variants("queries of classes that were never seen", held_out)
-    growth = growing(results[0])
-    online = simulated(results[0].prepared, results[0], options, described.reserved)
-    if options.out:
-        write(options.out, table, growth, online)
-    last = online.groupby("method", sort=False).last()
-    print("\nlive: mean nDCG@50 and processor seconds of learning after all queries (figures 3 and 4)")
-    print(last[["cumulative", "seconds"]].to_string(float_format=lambda x: f"{x:.4f}"))
-    return {
-        "items": len(items),
-        "folds": len(results),
-        "map": {
-            **{method: round(row["map"], 4) for method, row in table.items()},
-            "all_types_uni_con": _mean([result.mean("uni_con") for result in everything]),
-            "all_types_opar2": _mean([result.mean("opar2") for result in everything]),
-            **{name: _mean([fold[name].mean(fold[name].best) for fold in variants]) for name in variants[0]},
-            "best": best_by_validation(results, variants),
-        },
-        **{name: by_method(variants, name) for name in variants[0] if name != "learned_similarity"},
-        "hand_made_learned": by_method(variants, "learned_similarity"),
-        "held_out_classes": {name: by_method(held_out, name) for name in held_out[0]},
-        "spread": {method: round(row["spread"], 4) for method, row in table.items()},
-        "train_s": {method: round(row["train_s"], 4) for method, row in table.items()},
-        "online_ndcg50": {str(method): round(float(value), 4) for method, value in last["cumulative"].items()},
-        "online_s": {str(method): round(float(value), 3) for method, value in last["seconds"].items()},
-    }
+        names = sorted(options.types, key=lambda name: name in NETWORK)  # hand-made ones first
+        self.described = describe(options.data, options.cache, options.seed, names, options.per_class)
+        self.items = tuple(sorted(self.described.classes))
+        self.classes = dict(sorted(self.described.classes.items()))
+        self.network = [name for name in names if name in NETWORK]
+        self.hand_made = [name for name in names if name not in NETWORK]
+        self.fold_of = deal_folds(self.items, self.classes, options.seed)
+        depends_on = {**asdict(self.protocol), "types": names, "per_class": options.per_class, "items": len(self.items)}
+        self.results = Results(options.out, depends_on)
+        self._prepared: tuple[int, Prepared] | None = None
+        self._fitted: dict[int, dict[str, Chosen]] = {}
+        print(f"{len(self.items)} items of {len(set(self.classes.values()))} classes; {len(names)} feature types")
+
+    @cached_property
+    def collection(self) -> Collection:
+        """With the hand-made types alone."""
+        rows = tuple(np.ascontiguousarray(self.described.matrices[name].rows(self.items)) for name in self.hand_made)
+        return Collection(self.items, self.classes, rows)
+
+    def prepared(self, fold: int) -> Prepared:
+        """A fold with all hand-made types; the last one is kept."""
+        if self._prepared is None or self._prepared[0] != fold:
+            found = prepare(
+                self.collection,
+                self.fold_of,
+                fold,
+                self.protocol,
+                self.described.reserved,
+                self.described.clutter,
+            )
+            self._prepared = fold, found
+        return self._prepared[1]
+
+    def report(self) -> dict[str, Any]:
+        """Run the parts, print their tables, and give the JSON object."""
+        found: dict[str, list[FoldRows]] = {}
+        for part in self.options.parts:
+            found[part] = []
+            for fold in self.options.folds[:1] if part == "live" else self.options.folds:
+                started = time.process_time()
+                found[part].append(self.results.once(part, fold, lambda p=part, f=fold: getattr(self, p)(f)))
+                print(f"{part}, fold {fold}: {time.process_time() - started:.0f} s of processor time", flush=True)
+        for part in found:
+            getattr(self, f"show_{part}")(found[part])
+        return self.json(found)
+
+    def picked(self, fold: int) -> tuple[int, ...]:
+        """The types that the fold's validation queries pick."""
+
+        def pick() -> FoldRows:
+            prepared = self.prepared(fold)
+            types = pick_types(prepared.validation, prepared.triplets, self.protocol.types)
+            return FoldRows(fold, [], [], {"picked": types})
+
+        return tuple(self.results.once("picked", fold, pick).facts["picked"])
+
+    def paper(self, fold: int) -> FoldRows:
+        prepared = self.prepared(fold)
+        picked = self.picked(fold)
+        few = prepared.narrowed(picked)
+        rows, fitted = run_fold(few, self.protocol.methods, "picked")
+        whole = [method for method in WHOLE if method in self.protocol.methods]
+        rows += run_fold(prepared, whole, "all_types")[0] if len(picked) < len(prepared.types) else []
+        facts: dict[str, Any] = {"picked": picked, "types": [self.hand_made[k] for k in picked]}
+        if fold == self.options.folds[0]:
+            facts["figure1"] = growing(few, fitted)
+        return FoldRows(fold, prepared.test, rows, facts)
+
+    def learned(self, fold: int) -> FoldRows:
+        sets = feature_sets([self.hand_made[k] for k in self.picked(fold)], self.network)
+        return run_learned(self.described, self.fold_of, fold, sets, self.protocol)
+
+    def held_out(self, fold: int) -> FoldRows:
+        sets = feature_sets([self.hand_made[k] for k in self.picked(fold)], self.network)
+        return run_held_out(self.described, self.fold_of, fold, sets, self.protocol)
+
+    def large(self, fold: int) -> FoldRows:
+        few = self.prepared(fold).narrowed(self.picked(fold))
+        found, weights = run_large(few, self.protocol, self.options.large_instances, self.options.distractors)
+        if fold != self.options.folds[0]:
+            return found
+        code = {name: k for k, name in enumerate(sorted(set(self.classes.values())))}
+        labels = np.array([code[self.classes[item]] for item in few.training], np.int32)
+        count = min(SHORTLIST_DISTRACTORS, self.options.distractors)
+        drawn = draw_distractors(labels, count, len(few.types), np.random.default_rng(self.options.seed))
+        places = [few.collection.position[item] for item in few.training]
+        with tempfile.TemporaryDirectory(dir=self.options.cache) as folder:
+            shares = shortlist_recall(few.collection, weights, drawn, places, Path(folder))
+        return replace(found, facts={**found.facts, "shortlist_recall": shares})
+
+    def live(self, fold: int) -> FoldRows:
+        """Live methods with the fold's types and parameters; the queries that chose these are not asked again."""
+        few = self.prepared(fold).narrowed(self.picked(fold))
+        chosen = self.results.once("paper", fold, lambda: self.paper(fold)).rows
+        parameters = {row.method: row.chosen for row in chosen if row.variant == "picked"}
+        never = {*few.validation.queries, *self.described.reserved}
+        able = [item for item in self.items if item not in never]
+        queries = np.random.default_rng(self.options.seed).permutation(able)[: self.options.online_queries].tolist()
+        learners = live_learners(few.triplets.phi.shape[1], parameters)
+        online = simulate(few.collection, few.scaler, queries, learners, seed=self.options.seed)
+        if self.options.out:
+            write_figure(self.options.out, "figure3", online, ("round", "cumulative"), ("queries", "mean nDCG@50"))
+            write_figure(self.options.out, "figure4", online, ("round", "seconds"), ("queries", "processor seconds"))
+        last = online.groupby("method", sort=False).last()
+        facts = {
+            str(m): {"ndcg50": round(float(r["cumulative"]), 4), "s": round(float(r["seconds"]), 3)}
+            for m, r in last.iterrows()
+        }
+        return FoldRows(fold, queries, [], facts)
+
+    def show_paper(self, folds: list[FoldRows]) -> None:
+        published = {} if self.options.per_class else PUBLISHED.get(self.described.source, {})
+        found = table(folds)
+        for variant, group in found.groupby("variant", sort=False):
+            print(f"\n{variant}: {'method':14}{'mAP':>8}{'±':>8}{'published':>11}{'validation':>12}{'train, s':>10}")
+            for row in group.to_dict("records"):
+                known = f"{published[row['method']]:.4f}" if row["method"] in published else "-"
+                print(
+                    f"{'':{len(str(variant)) + 2}}{row['method']:14}{row['map']:8.4f}{row['spread']:8.4f}{known:>11}"
+                    f"{row['validation']:12.4f}{row['seconds']:10.4f}"
+                )
+        for result in folds:
+            print(f"fold {result.fold}: {', '.join(result.facts['types'])}")
+        if "uni_con" in self.protocol.methods:
+            print("\nagainst uni_con (paired randomisation over queries)")
+            print(significance(folds, "uni_con").to_string(index=False, float_format=lambda x: f"{x:.4f}"))
+        if self.options.out:
+            store.write_csv(self.options.out / "table2.csv", found)
+            growth = pd.DataFrame([r for f in folds for r in f.facts.get("figure1", [])])
+            if len(growth):
+                labels = ("training triplets", "processor seconds")
+                write_figure(self.options.out, "figure1", growth, ("instances", "seconds"), labels)
+
+    def show_learned(self, folds: list[FoldRows], what: str = "all classes known") -> None:
+        print(f"\n{what}: mAP of learned similarities and of the network")
+        print(pd.DataFrame({name: maps(folds, name) for name in variants(folds)}).to_string())
+
+    def show_held_out(self, folds: list[FoldRows]) -> None:
+        self.show_learned(folds, "queries of classes that were never seen")
+
+    def show_large(self, folds: list[FoldRows]) -> None:
+        facts = folds[0].facts
+        print(f"\nfigure 2: mAP with {facts['distractors']} distractors; table 3: {facts['instances']} triplets")
+        print(table(folds).to_string(index=False, float_format=lambda x: f"{x:.4f}"))
+        for result in folds:
+            print(f"fold {result.fold}: {', '.join(f'{r.method} {r.map:.4f}' for r in result.rows)}")
+        print(f"recall of shortlists: {facts.get('shortlist_recall')}")
+
+    def show_live(self, folds: list[FoldRows]) -> None:
+        print("\nlive: mean nDCG@50 and processor seconds of learning after all queries (figures 3 and 4)")
+        print(pd.DataFrame(folds[0].facts).T.to_string())
+
+    def json(self, found: Mapping[str, list[FoldRows]]) -> dict[str, Any]:
+        paper, learned = found.get("paper", []), found.get("learned", [])
+        report: dict[str, Any] = {"items": len(self.items), "folds": len(self.options.folds), "map": {}}
+        if paper:
+            report["map"] |= maps(paper, "picked")
+            report["all_types"] = maps(paper, "all_types")
+            rows = table(paper).query("variant == 'picked'")
+            report["spread"] = dict(zip(rows["method"], rows["spread"].round(4).tolist(), strict=True))
+            report["train_s"] = dict(zip(rows["method"], rows["seconds"].round(4).tolist(), strict=True))
+        if learned:
+            for name in variants(learned):
+                report["map"][name] = best_by_validation([learned], name)
+            report["learned"] = {name: maps(learned, name) for name in variants(learned)}
+        if paper or learned:
+            report["map"]["best"] = best_by_validation([paper, learned])
+        if found.get("held_out"):
+            report["held_out_classes"] = {name: maps(found["held_out"], name) for name in variants(found["held_out"])}
+        if found.get("large"):
+            report["large"] = {name: maps(found["large"], name) for name in ("plain", "distractors")}
+            seconds = table(found["large"]).query("variant == 'plain'")
+            report["train_3m_s"] = dict(zip(seconds["method"], seconds["seconds"].round(3).tolist(), strict=True))
+            report["shortlist_recall"] = found["large"][0].facts.get("shortlist_recall")
+        if found.get("live"):
+            report["online_ndcg50"] = {m: f["ndcg50"] for m, f in found["live"][0].facts.items()}
+            report["online_s"] = {m: f["s"] for m, f in found["live"][0].facts.items()}
+        return report
 
 
-def _mean(values: list[float]) -> float:
-    return round(float(np.mean(values)), 4)
-
-
-def by_method(folds: list[dict[str, Variant]], name: str) -> dict[str, float]:
-    """mAP of every method of a variant over the folds, and of the one that the system would serve."""
-    table = {method: _mean([fold[name].mean(method) for fold in folds]) for method in folds[0][name].validation}
-    return table | {"served": _mean([fold[name].mean(fold[name].served) for fold in folds])}
-
-
-def best_by_validation(results: list[FoldResult], variants: list[dict[str, Variant]]) -> float:
-    """mAP of whatever validated best in each fold, over all methods and variants."""
-    found = []
-    for result, fold in zip(results, variants, strict=True):
-        pairs = [(chosen.validation_map, result.mean(method)) for method, chosen in result.fitted.items()]
-        pairs += [(v.validation[method], v.mean(method)) for v in fold.values() for method in v.validation]
-        found.append(max(pairs)[1])
-    return _mean(found)
-
-
-def print_variants(what: str, folds: list[dict[str, Variant]]) -> None:
-    print(f"\n{what}: mAP of learned similarities and of the network")
-    print(pd.DataFrame({name: by_method(folds, name) for name in folds[0]}).to_string())
-
-
-def print_table(table: dict[str, dict[str, Any]], reported: Mapping[str, float]) -> None:
-    print(f"\n{'method':12}{'mAP':>8}{'±':>8}{'published':>11}{'validation':>12}{'train, s':>10}   (table 2)")
-    for method, row in table.items():
-        published = f"{reported[method]:.4f}" if method in reported else "-"
-        print(
-            f"{method:12}{row['map']:8.4f}{row['spread']:8.4f}{published:>11}{row['valid_map']:12.4f}"
-            f"{row['train_s']:10.4f}"
-        )
-
-
-def significance(results: list[FoldResult]) -> None:
-    """Every method against Uni-Con over all test queries of all folds."""
-    rows = [
-        (method, f"{result.prepared.fold}:{query}", value)
-        for result in results
-        for method, values in result.average_precision.items()
-        for query, value in zip(result.prepared.test, values, strict=True)
-    ]
-    table = pd.DataFrame(rows, columns=["method", "query", "ap"])
-    if "uni_con" in set(table["method"]):
-        print("\nagainst uni_con (paired randomisation over queries)")
-        print(compare(table, "uni_con", seed=0).to_string(index=False, float_format=lambda x: f"{x:.4f}"))
-
-
-def growing(result: FoldResult) -> pd.DataFrame:
-    """Processor seconds of the chosen rankers on growing shares of the first fold's triplets: figure 1."""
-    data = result.prepared.triplets
+def growing(prepared: Prepared, fitted: Mapping[str, Chosen]) -> list[dict[str, Any]]:
+    """Processor seconds of the chosen rankers on growing shares of a fold's triplets: figure 1."""
+    data = prepared.triplets
     rows = []
     for share in (0.1, 0.3):
         part = data.first_queries(max(1, int(share * (len(data.offsets) - 1))))
         part.differences  # noqa: B018  # made outside the time
-        for method, found in result.fitted.items():
-            if method not in BASELINES:
+        for method, found in fitted.items():
+            if method in RANKERS and method not in BASELINES:
                 started = time.process_time()
                 type(found.ranker)(**found.parameters).fit_triplets(part)
                 rows.append((method, len(part), time.process_time() - started))
-    rows += [(method, len(data), found.seconds) for method, found in result.fitted.items() if method not in BASELINES]
-    return pd.DataFrame(rows, columns=["method", "instances", "seconds"])
+    rows += [(m, len(data), found.seconds) for m, found in fitted.items() if m in RANKERS and m not in BASELINES]
+    return [dict(zip(("method", "instances", "seconds"), row, strict=True)) for row in rows]
 
 
-def simulated(
-    prepared: Prepared, result: FoldResult, options: argparse.Namespace, reserved: frozenset[str]
-) -> pd.DataFrame:
-    """Live methods with the first fold's types and parameters; the queries that chose these are not asked again."""
-    able = [i for i in prepared.collection.items if i not in {*prepared.validation.queries, *reserved}]
-    queries = np.random.default_rng(options.seed).permutation(able)[: options.online_queries].tolist()
-    parameters = {method: found.parameters for method, found in result.fitted.items()}
-    learners = live_learners(prepared.triplets.phi.shape[1], parameters)
-    return simulate(prepared.collection, prepared.scaler, queries, learners, seed=options.seed)
-
-
-def write(folder: Path, table: dict[str, dict[str, Any]], growth: pd.DataFrame, online: pd.DataFrame) -> None:
-    store.write_csv(folder / "table2.csv", pd.DataFrame(table).T.rename_axis("method").reset_index())
-    store.write_csv(folder / "figure1.csv", growth)
-    store.write_csv(folder / "figures3and4.csv", online)
-    figures = {
-        "figure1": (growth, "instances", "seconds", "training triplets", "processor seconds"),
-        "figure3": (online, "round", "cumulative", "queries", "mean nDCG@50"),
-        "figure4": (online, "round", "seconds", "queries", "processor seconds"),
-    }
-    for name, (values, x, y, x_label, y_label) in figures.items():
-        lines = [Line(str(m), g[x].tolist(), g[y].tolist()) for m, g in values.groupby("method", sort=False)]
-        store.write_text(folder / f"{name}.svg", line_figure(lines, x_label, y_label))
+def write_figure(
+    folder: Path, name: str, values: pd.DataFrame, columns: tuple[str, str], labels: tuple[str, str]
+) -> None:
+    x, y = columns
+    store.write_csv(folder / f"{name}.csv", values)
+    lines = [Line(str(m), g[x].tolist(), g[y].tolist()) for m, g in values.groupby("method", sort=False)]
+    store.write_text(folder / f"{name}.svg", line_figure(lines, *labels))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_table_artifact
 from prefect.futures import PrefectFuture, wait
-from steps import LONGEST, step, verdict
+from steps import LONGEST, call_run, cause, step, verdict
 
 from mediarank.ops.runs.results import ingested_rows
 from mediarank.ops.runs.workspace_run import PipelineRun
@@ -31,6 +31,8 @@ def ingest(workspace: str = str(ROOT), stage_hours: float = 6.0) -> State[dict[s
     """
     root = Path(workspace)
     tasks: dict[str, PrefectFuture[Any]] = {}
+    why = cause()
+    call_run(why)
     with PipelineRun(root, get_run_logger().info, seconds=stage_hours * 3600) as run:
         for planned in run.leading_to(LAST):
             work = partial(run.bring_up_to_date, planned.address)
@@ -39,6 +41,8 @@ def ingest(workspace: str = str(ROOT), stage_hours: float = 6.0) -> State[dict[s
         ranking = partial(run.command, "ingest", ("ingest",))
         tasks["ingest"] = step.submit("ingest", ranking, wait_for=list(tasks.values()))
         wait(list(tasks.values()))
-    if rows := ingested_rows(root):
+    rows = ingested_rows(root)
+    call_run(f"{why} · {len(rows)} rankings of new files" if rows else f"{why} · no new files")
+    if rows:
         create_table_artifact(table=rows, key="ingested", description="The best for each new item")
     return verdict(root, "ingest", {name: future.state for name, future in tasks.items()})

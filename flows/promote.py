@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prefect import State, flow, get_run_logger
 from prefect.artifacts import create_markdown_artifact
-from steps import LONGEST, step, tell_decisions, verdict
+from steps import LONGEST, call_run, cause, step, tell_decisions, verdict
 
 from mediarank.ops.runs.results import decisions_markdown
 from mediarank.ops.runs.workspace_run import Workspace
@@ -24,6 +24,7 @@ def promote(workspace: str = str(ROOT), system: str = "", force: bool = False) -
     force : promote a worse model, too; a model that does not load and rank is never promoted
     """
     root = Path(workspace)
+    call_run(f"{cause()} · {system or 'all systems'}{', forced' if force else ''}")
     arguments = ("promote", *([system] if system else []), *(["--force"] if force else []))
     with Workspace(root, get_run_logger().info, seconds=LONGEST) as run:
         state = step("promote", partial(run.command, "promote", arguments), return_state=True)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from prefect import State, flow, get_run_logger
-from steps import LONGEST, step, verdict
+from steps import LONGEST, call_run, cause, step, verdict
 
 from mediarank.ops.runs.workspace_run import Workspace
 
@@ -21,6 +21,7 @@ def rollback(version: str, workspace: str = str(ROOT)) -> State[dict[str, str]]:
     workspace : the project's folder
     """
     root = Path(workspace)
+    call_run(f"{cause()} · to {version}")
     # `mediarank rollback` takes the workspace's lock itself.
     with Workspace(root, get_run_logger().info, seconds=LONGEST, hold=False) as run:
         state = step("rollback", partial(run.command, "rollback", ("rollback", version)), return_state=True)

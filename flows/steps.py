@@ -5,12 +5,14 @@ Automations in the Prefect UI can forward an event by mail or to a chat; `docs/o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from prefect import State, Task, get_run_logger, task
+from prefect import State, Task, get_run_logger, runtime, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import TaskRun
 from prefect.events import emit_event
 from prefect.states import Cancelled, Completed, Failed
@@ -28,16 +30,31 @@ def _passing(_task: Task[Any, Any], _run: TaskRun, state: State[Any]) -> bool:
     return isinstance(state.data, PassingFault)
 
 
+def cause() -> str:
+    """Why this run runs, and on which day: `nightly 2026-11-16`, or `by hand 2026-11-16`."""
+    return f"{runtime.deployment.name or 'by hand'} {runtime.flow_run.scheduled_start_time:%Y-%m-%d}"
+
+
+def call_run(name: str, tags: Iterable[str] = ()) -> None:
+    """Name this run, and add tags to those of its deployment."""
+    every = sorted({*runtime.flow_run.tags, *tags})
+    with get_client(sync_client=True) as client:
+        client.update_flow_run(UUID(runtime.flow_run.id), name=name, tags=every)
+
+
 @task(
     name="step",
-    task_run_name="{name}",
+    task_run_name="{name}{items}",
     retries=3,
     retry_delay_seconds=[1, 2, 4],
     retry_condition_fn=_passing,
     cache_policy=NO_CACHE,  # DVC decides what is up to date
 )
-def step(name: str, work: Callable[[Callable[[str], None]], Done]) -> State[None]:
-    """Bring one stage up to date, or run a command; if it fails, its last output is the state's message."""
+def step(name: str, work: Callable[[Callable[[str], None]], Done], items: str = "") -> State[None]:
+    """Bring one stage up to date, or run a command; if it fails, its last output is the state's message.
+
+    items : what follows the name in the UI, such as ` · 846 items`
+    """
     try:
         done = work(get_run_logger().info)
     except StageFailed as failure:

@@ -121,3 +121,15 @@ def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, said: 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="nowhere"):
         read_score_table(tmp_path / "nowhere.csv", labelled=True)
+
+
+def test_validated_chooses_among_what_the_tables_allow() -> None:
+    source, target, clips = (table(k, n, ("dance", "race")) for k, n in ((0, 30), (1, 24), (2, 9)))
+    fused = fuse(source, target, clips, "validated")
+    assert fused.method == max(fused.validation, key=lambda name: fused.validation[name])
+    assert "recycling" in fused.validation
+    assert "out_of_fold" not in fused.validation, "there is no table for it"
+    pd.testing.assert_frame_equal(fused.scores, fuse(source, target, clips, fused.method).scores)
+    assert "out_of_fold" in fuse(source, target, clips, "validated", source).validation
+    with pytest.raises(DataError, match="name a method"):
+        fuse(source, target.assign(relevant=False), clips, "validated")

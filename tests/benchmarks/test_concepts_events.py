@@ -14,7 +14,7 @@ from mediarank.systems.concepts.figures import FULL, Trace
 
 MODULES = (
     "concepts", "concepts_compare", "concepts_data", "concepts_speed",
-    "events", "events_data", "events_made", "events_speed",
+    "events", "events_bands", "events_data", "events_made", "events_real", "events_speed",
 )  # fmt: skip
 
 

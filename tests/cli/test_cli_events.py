@@ -45,3 +45,11 @@ def test_fuse_lists_its_methods_without_files() -> None:
     result = CliRunner().invoke(app, ["fuse", "--methods"])
     assert result.exit_code == 0, result.output
     assert all(name in result.output for name in FUSIONS)
+
+
+def test_fuse_says_what_validation_chose(tmp_path: Path) -> None:
+    source, target, clips = (write(tmp_path / f"{name}.csv", n, 0.3) for name, n in (("a", 30), ("b", 12), ("c", 6)))
+    words = ["fuse", str(source), str(target), str(clips), "--method", "validated", "--to", str(tmp_path / "f.csv")]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert result.output.count("(chosen)") == 1

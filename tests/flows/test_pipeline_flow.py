@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -15,8 +16,6 @@ import pipeline as flow_module
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
-    ArtifactFilter,
-    ArtifactFilterFlowRunId,
     FlowRunFilter,
     FlowRunFilterId,
     LogFilter,
@@ -158,12 +157,12 @@ def test_what_a_stage_prints_is_in_its_log(first: Recorded) -> None:
     assert "left speaks" not in lines
 
 
-def test_the_report_is_linked(first: Recorded) -> None:
-    chosen = ArtifactFilter(flow_run_id=ArtifactFilterFlowRunId(any_=[first.state.state_details.flow_run_id]))
+def test_a_run_is_named_by_its_cause_and_by_what_is_new(first: Recorded, second: Recorded) -> None:
     with get_client(sync_client=True) as client:
-        found = {a.key: a for a in client.read_artifacts(artifact_filter=chosen)}
-    assert set(found) == {"report"}
-    assert (first.project / "data/report/report.html").as_uri() in str(found["report"].data)
+        runs = [client.read_flow_run(r.state.state_details.flow_run_id) for r in (first, second)]
+    for run in runs:
+        assert re.fullmatch(r"by hand \d{4}-\d\d-\d\d · no results", run.name)
+    assert [run.tags for run in runs] == [["ran"], []]
 
 
 def test_same_bytes_as_plain_repro(first: Recorded, finished_project: Path) -> None:

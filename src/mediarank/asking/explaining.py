@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from mediarank.systems.retrieval.class_scores import LEARNED_TYPES
+from mediarank.systems.retrieval.learned_types import LEARNED_TYPES
 
 LOOKS: Final[Mapping[str, str]] = {
     **dict.fromkeys(

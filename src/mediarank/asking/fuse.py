@@ -6,18 +6,21 @@ and one column of scores per base classifier.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pandas as pd
 
+from mediarank.learners.fusion.choice import Examples, best, candidates, validate
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.types import DataError, require_columns
 
 ITEM, EVENT, RELEVANT = "item", "event", "relevant"
 NOT_SCORES: Final = (ITEM, EVENT, RELEVANT)
+VALIDATED: Final = "validated"
+"""In place of a method: the one that cross-validation over the unseen clips finds best."""
 FLAGS: Final = {
     "1": True,
     "0": False,
@@ -36,10 +39,14 @@ class Fused:
 
     scores : event, item, score, the best clips of each event first
     weights : event, bias, one column per classifier
+    method : the fusion that was used
+    validation : fusion -> its mean average precision, if one was to be chosen
     """
 
     scores: pd.DataFrame
     weights: pd.DataFrame
+    method: str
+    validation: dict[str, float] = field(default_factory=dict)
 
 
 def read_score_table(path: Path, *, labelled: bool) -> pd.DataFrame:
@@ -81,10 +88,10 @@ def fuse(
 
     source : clips that the base models were trained on, with the scores that these models give them
     target : labelled clips that the base models have not seen
+    method : a fusion, or `validated`
     out_of_fold : the scores of the source's clips by cross-validation, for the methods that need them
     """
-    kind = fusion(method)
-    if kind.source != "held_in" and out_of_fold is None:
+    if method != VALIDATED and fusion(method).source != "held_in" and out_of_fold is None:
         raise DataError(f"{method} learns from out-of-fold scores of the training clips; give a table of them too.")
     held_out = source if out_of_fold is None else out_of_fold
     classifiers = [str(c) for c in source.columns if c not in NOT_SCORES]
@@ -93,8 +100,8 @@ def fuse(
         unknown = [str(c) for c in table.columns if c not in (*NOT_SCORES, *classifiers)]
         if unknown:
             raise DataError(f"The table of {what} has {', '.join(unknown)}, which the training clips' table lacks.")
-    scores, weights = [], []
-    for event, asked in clips.groupby(EVENT, sort=True):
+    events: dict[str, Examples] = {}
+    for event in sorted(set(clips[EVENT])):
         learned, seen, again = (table[table[EVENT] == event] for table in (source, target, held_out))
         if learned.empty or seen.empty:
             raise DataError(
@@ -103,14 +110,31 @@ def fuse(
         again = again.set_index(ITEM).reindex(learned[ITEM])
         if again[classifiers].isna().to_numpy().any():
             raise DataError(f"Some training clips of event {event!r} have no out-of-fold scores; give each clip a row.")
-        examples = kind.of(learned[classifiers].to_numpy(), again[classifiers].to_numpy())
-        fitted = kind.make().fit(examples, learned[RELEVANT], seen[classifiers], seen[RELEVANT])
+        events[event] = Examples(
+            learned[classifiers].to_numpy(),
+            None if out_of_fold is None else again[classifiers].to_numpy(),
+            learned[RELEVANT].to_numpy(bool),
+            seen[classifiers].to_numpy(),
+            seen[RELEVANT].to_numpy(bool),
+        )
+    validation: dict[str, float] = {}
+    if method == VALIDATED:
+        validation = validate(list(events.values()), candidates(list(events.values())))
+        chosen = best(validation)
+        if chosen is None:
+            raise DataError("No event has two relevant and two other unseen clips to validate on; name a method.")
+        method = chosen
+    scores, weights = [], []
+    for event, examples in events.items():
+        asked = clips[clips[EVENT] == event]
+        fitted = fusion(method).make()
+        fitted.fit(examples.source(method), examples.source_y, examples.target, examples.target_y)
         fused = pd.DataFrame({EVENT: event, ITEM: asked[ITEM], "score": fitted.predict(asked[classifiers])})
         scores.append(fused.sort_values(["score", ITEM], ascending=[False, True]))
         weights.append(
             {EVENT: event, "bias": float(fitted.bias_), **dict(zip(classifiers, fitted.weights_, strict=True))}
         )
-    return Fused(pd.concat(scores, ignore_index=True), pd.DataFrame(weights))
+    return Fused(pd.concat(scores, ignore_index=True), pd.DataFrame(weights), method, validation)
 
 
 def _refuse(

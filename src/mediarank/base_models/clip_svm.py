@@ -1,4 +1,4 @@
-"""A base classifier of clips (paper 002, section 3): one SVM per event, on one feature type.
+"""A base classifier of clips (paper 002, section 3): one SVM or kernel ridge per event, on one feature type.
 
 A clip has one row (bags of words, object responses) or one row per frame; its decision is the mean over its rows, so
 classifiers of frames and of clips share this code. The kernel matrix is computed once for all events, folds and
@@ -123,6 +123,7 @@ def train(
     clips: Sequence[str],
     config: ClipSVMConfig,
     groups: Mapping[str, str] | None = None,
+    ridge: float | None = None,
 ) -> Trained:
     """Fit one SVM per event on `clips`, which must be those of the fitting roles.
 
@@ -130,6 +131,7 @@ def train(
     labels : event -> which clips show it
     groups : clip -> its group, such as other cuts of the same film, which is held out as a whole; by default each
         clip is a group
+    ridge : for kernel ridge of this strength, on centred kernels of unit spread, in place of SVMs
     """
     rows = ClipRows.of(matrix, clips).few(config.frames, config.seed)
     if not rows.clips:
@@ -150,7 +152,7 @@ def train(
 
     def learn(event: str) -> None:
         rng = np.random.default_rng([config.seed, zlib.crc32(name.encode()), zlib.crc32(event.encode())])
-        svms[event] = _fit(gram, teaching, labels[event][present], group, rng, config)
+        svms[event] = _fit(gram, teaching, labels[event][present], group, rng, config, ridge)
 
     run_all(learn, events)
     priors = np.array([float(labels[event].mean()) for event in labels])
@@ -179,15 +181,22 @@ class _ClipSVM:
 
 
 def _fit(
-    gram: Doubles, rows: ClipRows, labels: Marks, group: Integers, rng: np.random.Generator, config: ClipSVMConfig
+    gram: Doubles,
+    rows: ClipRows,
+    labels: Marks,
+    group: Integers,
+    rng: np.random.Generator,
+    config: ClipSVMConfig,
+    ridge: float | None,
 ) -> _ClipSVM:
-    folds, penalties = grouped_folds(labels, group, config.folds, rng), sorted(config.penalties)
+    folds = grouped_folds(labels, group, config.folds, rng)
+    penalties, solve = (sorted(config.penalties), _solve) if ridge is None else ([ridge], _solve_ridge)
     held_out = np.zeros((len(penalties), len(labels)))
     for fold in folds:
         held = np.isin(rows.clip, fold)
         within, across = gram[np.ix_(~held, ~held)], gram[np.ix_(held, ~held)]
         for k, penalty in enumerate(penalties):
-            coefficients, intercept = _solve(within, labels[rows.clip[~held]], penalty)
+            coefficients, intercept = solve(within, labels[rows.clip[~held]], penalty)
             decisions = np.zeros((len(rows.rows), 1))
             decisions[held, 0] = across @ coefficients + intercept
             held_out[k, fold] = rows.mean(decisions)[fold, 0]
@@ -195,7 +204,7 @@ def _fit(
     areas = [np.mean([area_under_roc(of_penalty[fold], labels[fold]) for fold in folds]) for of_penalty in held_out]
     chosen = int(np.argmax(np.round(areas, 9)))
     best = held_out[chosen]
-    coefficients, intercept = _solve(gram, labels[rows.clip], penalties[chosen])
+    coefficients, intercept = solve(gram, labels[rows.clip], penalties[chosen])
     slope, offset = fit_sigmoid(best, labels)
     if slope <= 0:  # on held-out clips it is worse than chance, so it gives every clip the prior
         slope, offset = 0.0, float(logit(labels.mean()))
@@ -211,6 +220,17 @@ def _solve(gram: Doubles, labels: Marks, penalty: float) -> tuple[Doubles, float
     coefficients = np.zeros(len(labels))
     coefficients[svm.support_] = svm.dual_coef_[0]
     return coefficients, float(svm.intercept_[0])
+
+
+def _solve_ridge(gram: Doubles, labels: Marks, strength: float) -> tuple[Doubles, float]:
+    """Kernel ridge on the centred kernel; its coefficients sum to 0, so they hold for the kernel as it is."""
+    means = gram.mean(axis=0)
+    centred = gram - means - means[:, None] + means.mean()
+    spread = float(np.trace(centred)) / len(gram)
+    if spread < 1e-9:  # rows that do not differ
+        return np.zeros(len(gram)), 0.0
+    coefficients = np.linalg.solve(centred / spread + strength * np.eye(len(gram)), labels - labels.mean()) / spread
+    return coefficients, float(-means @ coefficients)
 
 
 def _enough(name: str, event: str, labels: Marks) -> bool:

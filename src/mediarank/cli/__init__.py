@@ -5,8 +5,11 @@ Imports are inside the commands, so that each command loads only what it needs.
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from pathlib import Path
+from typing import NoReturn
 
 from mediarank.cli import (  # noqa: F401 - their commands
     annotation,
@@ -27,21 +30,29 @@ from mediarank.cli import (  # noqa: F401 - their commands
     stages,
     versions,
 )
-from mediarank.cli.app import app
+from mediarank.cli.app import DEBUG, app
 from mediarank.disk import machine_fault
 from mediarank.ops.runs.unchanged_sources import steady_sources
 from mediarank.types import MediarankError
 
 
 def main() -> None:
-    """Run a command; an error that we can explain prints one message, no traceback, and exits with code 1."""
+    """Run a command. An error that we can explain prints one message; no error prints a traceback without --debug."""
     try:
         with steady_sources(Path.cwd()):
             app()
     except MediarankError as error:
-        print(f"mediarank: {error}", file=sys.stderr)
-        raise SystemExit(1) from None
+        _leave(str(error), 1)
     except OSError as error:
         known = machine_fault(error) or f"{error.strerror}: {error.filename or ''}. Fix it and run it again."
-        print(f"mediarank: {known} What was there before is unchanged.", file=sys.stderr)
-        raise SystemExit(1) from None
+        _leave(f"{known} What was there before is unchanged.", 1)
+    except Exception as error:
+        _leave(f"{type(error).__name__}: {error}. This is a bug of mediarank; --debug shows where.", 3)
+
+
+def _leave(message: str, code: int) -> NoReturn:
+    """End with a message; with --debug, with the traceback of the error that is being handled, too."""
+    if os.environ.get(DEBUG):
+        traceback.print_exc()
+    print(f"mediarank: {message}", file=sys.stderr)
+    raise SystemExit(code) from None

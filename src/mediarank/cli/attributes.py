@@ -9,19 +9,23 @@ import typer
 
 from mediarank import store
 from mediarank.cli.app import app
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.opened import Example, Method, asked, thumbnails, workspace, write_page
 
 Attribute = Annotated[str, typer.Option(help="an attribute that labels/orderings.csv or labels/pairs.csv names")]
 
 
 @app.command()
-def compare(first: Example, second: Example, attribute: Attribute, method: Method = None) -> None:
+def compare(first: Example, second: Example, attribute: Attribute, method: Method = None, json: Json = False) -> None:
     """Say which of two pictures shows more of an attribute, and by how much."""
     from mediarank.asking.compare import compare as run
 
     space = workspace()
     one, other = asked(space, [first, second])
     answer = run(space, attribute, one, other, method)
+    if json:
+        print_json(answer)
+        return
     print(answer)
     print(f"margin {abs(answer.margin):.3f} (training asks for 1 between pictures of different {answer.attribute})")
 

@@ -10,12 +10,15 @@ import typer
 
 from mediarank import store
 from mediarank.cli.app import DATA, app, console
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.opened import workspace
 from mediarank.types import ConfigError, DataError
 
 
 @app.command()
-def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None) -> None:
+def collections(
+    folder: Annotated[Path | None, typer.Argument(help="a folder to recognise")] = None, json: Json = False
+) -> None:
     """List the sources that collection.source can name, or say which one a folder is and how it is read."""
     from mediarank.collections import sources as registry
     from mediarank.collections.tree import obstacles
@@ -28,18 +31,24 @@ def collections(folder: Annotated[Path | None, typer.Argument(help="a folder to 
         for obstacle in obstacles(folder.expanduser()):
             print(f"DVC will stop at {obstacle}")
         return
+    if json:
+        print_json([{"source": name, "reads": line} for name, line in registry.describe()])
+        return
     for name, line in registry.describe():
         print(f"{name:<12} {line}")
 
 
 @app.command()
-def quarantine() -> None:
+def quarantine(json: Json = False) -> None:
     """Print what can't be used, why, and what it would need; and what was skipped."""
     from rich.table import Table
 
     from mediarank.asking.quarantine import current_quarantine
 
     found = current_quarantine(DATA)
+    if json:
+        print_json({"quarantine": found.table, "skipped": found.skipped})
+        return
     view = Table(title=f"{len(found.table)} in quarantine, {found.note}", title_justify="left")
     for name in ("item", "where", "reason", "needs"):
         view.add_column(name, overflow="fold")  # a truncated name can't be searched for
@@ -56,6 +65,7 @@ def quarantine() -> None:
 @app.command()
 def names(
     kind: Annotated[str | None, typer.Argument(help="only class, keyword, concept, event or attribute")] = None,
+    json: Json = False,
 ) -> None:
     """List the concepts, words, events, attributes and classes that can be asked for."""
     from mediarank.asking.label_names import label_names
@@ -63,6 +73,9 @@ def names(
     table = label_names(store.read_labels(DATA / "manifest/labels"))
     if kind is not None:
         table = table[table["kind"] == kind.lower().rstrip("s").replace("classe", "class")]
+    if json:
+        print_json(table)
+        return
     for row in table.itertuples(index=False):
         print(f"{row.kind:<10} {row.labels:>7}  {row.name}")
     if table.empty:
@@ -75,6 +88,7 @@ def duplicates(
         int | None, typer.Option(min=0, max=15, help="how many bits may differ; by default splits.near_duplicate_bits")
     ] = None,
     to: Annotated[Path | None, typer.Option(help="a CSV file to write them to")] = None,
+    json: Json = False,
 ) -> None:
     """List groups of pictures that look the same, the best shot (by sharpness and size) first."""
     from mediarank import config
@@ -88,6 +102,9 @@ def duplicates(
     media = Media(DATA / "frames/media")
     groups = duplicate_groups(manifest, frames, lambda path: read_picture(media[path]), allowed)
     table = as_table(groups)
+    if json:
+        print_json(table)
+        return
     for row in table.itertuples(index=False):
         mark = "best" if row.best else ""
         print(f"{row.group:>4}  {mark:<4}  {row.width:>5} × {row.height:<5}  {row.sharpness:>8.1f}  {row.item}")

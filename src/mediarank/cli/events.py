@@ -18,7 +18,7 @@ def _list(wanted: bool) -> None:
         from mediarank.learners.fusion.fusion_methods import FUSIONS
 
         for name, kind in FUSIONS.items():
-            print(f"{name:<18} {kind.what} (scores of training clips: {kind.source.replace('_', '-')})")
+            print(f"{name:<22} {kind.what} (scores of training clips: {kind.source.replace('_', '-')})")
         raise typer.Exit
 
 
@@ -27,7 +27,12 @@ def fuse(
     source: Annotated[Path, typer.Argument(help=f"clips that the base classifiers were trained on. {TABLE}")],
     target: Annotated[Path, typer.Argument(help="labelled clips that they have not seen; the same columns")],
     clips: Annotated[Path, typer.Argument(help="clips to score; the same columns, relevant may be missing")],
-    method: Annotated[str, typer.Option(help="a fusion; `--methods` lists them")] = "recycling",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="a fusion; `--methods` lists them; `validated` chooses one by cross-validation over the second table"
+        ),
+    ] = "recycling",
     out_of_fold: Annotated[
         Path | None,
         typer.Option(help="cross-validated scores of the first table's clips, if the fusion needs them"),
@@ -47,5 +52,7 @@ def fuse(
         read_score_table(out_of_fold, labelled=False) if out_of_fold else None,
     )
     store.write_csv(to, fused.scores)
+    for name, figure in sorted(fused.validation.items(), key=lambda entry: -entry[1]):
+        print(f"{name:<22} {figure:.3f}{' (chosen)' if name == fused.method else ''}")
     print(fused.weights.to_string(index=False))
     print(f"{len(fused.scores)} fused scores: {to}")

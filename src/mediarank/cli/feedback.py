@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from mediarank.cli.app import app
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.many_values import ManyValues
 from mediarank.cli.opened import Example, Method, asked, workspace
 
@@ -82,11 +83,14 @@ def add(
 
 
 @feedback.command("list")
-def list_events() -> None:
+def list_events(json: Json = False) -> None:
     """List the feedback that holds, and which feedback can't be used."""
     from mediarank.teaching.feedback import FeedbackLog
 
     events, damaged = FeedbackLog(FEEDBACK).read()
+    if json:
+        print_json(events)
+        return
     items = set(workspace().manifest.usable["item_id"])
     for event in events:
         gone = {*event.relevant, *event.negatives, *(() if event.vectors else (event.query,))} - items

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from mediarank.cli.app import app
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.opened import Method, own_names, thumbnails, workspace, write_page
 
 
@@ -26,6 +27,7 @@ def find(
         typer.Option(min=0.01, max=1, help="draw the line so that this share above it fits; by default best F1"),
     ] = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("find.html"),
+    json: Json = False,
 ) -> None:
     """Show which items show a concept, or in which clips an event happens, and write a page of thumbnails."""
     from mediarank.asking.find import FINDERS, finds_page
@@ -33,6 +35,9 @@ def find(
 
     space = workspace()
     finds = ask(space, name, count, fresh, (system,) if system else FINDERS, method, precision)
+    if json:
+        print_json(finds)
+        return
     named = own_names(space)
     for rank, found in enumerate(finds.best, start=1):
         chance = "" if found.probability is None else f"  {found.probability:>4.0%}"

@@ -51,7 +51,9 @@ def init(
         store.write_text(config.PARAMS, changed)
         config.load().collection  # noqa: B018 - refuses what can't be read back
         print("params.yaml is changed. Next: make run")
-        if any(path.read_text().strip() not in ("", "{}") for path in sorted(BASELINE.glob("*.json"))):
+        if (BASELINE / "report.json").exists():
+            store.write_text(BASELINE / "report.json", "{}\n")  # of another collection
+        if any(path.read_text().strip() not in ("", "{}") for path in sorted(BASELINE.glob("check_*.json"))):
             print("baseline/ is of another collection; put {} into its files, or the check will report what is gone.")
     else:
         print("params.yaml is unchanged.")

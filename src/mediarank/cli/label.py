@@ -9,6 +9,7 @@ import typer
 
 from mediarank import store
 from mediarank.cli.app import DATA, JOURNAL, app
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.many_values import ManyValues
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def list_statements(
     name: Annotated[str | None, typer.Option(help="only statements about this name")] = None,
     author: Annotated[str | None, typer.Option(help="only statements by this author")] = None,
     count: Annotated[int, typer.Option(min=1, help="how many of the last statements to show")] = 50,
+    json: Json = False,
 ) -> None:
     """List the statements that hold, the last at the end, with what the source says."""
     from mediarank.teaching.current import current_labels
@@ -78,6 +80,9 @@ def list_statements(
     for column, wanted in (("name", name), ("author", author)):
         said = said if wanted is None else said[said[column] == wanted]
     columns = ["id", "time", "author", "name", "value", "item", "other", "effect", "source"]
+    if json:
+        print_json(said.tail(count)[columns])
+        return
     for row in said.tail(count)[columns].astype(str).to_numpy().tolist():
         identity, time, who, about, value, item, other, effect, source = row
         than, says = f" than {other}" if other else "", f"; the source says {source}" if source else ""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from mediarank.cli.app import DATA, JOURNAL, app
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.opened import own_names, workspace
 
 TRIALS = Path(".mediarank/trials")
@@ -47,6 +48,7 @@ def review(
         bool, typer.Option("--duplicates", help="items that look the same, labelled differently")
     ] = False,
     count: Annotated[int, typer.Option(min=1, help="how many entries to show")] = 20,
+    json: Json = False,
 ) -> None:
     """List what is worth looking at: what to label next, suspected errors, or duplicates whose labels differ."""
     from mediarank.teaching.current import current_labels
@@ -54,6 +56,9 @@ def review(
 
     kind = "duplicates" if duplicates else "errors" if errors else "next"
     entries = review_list(workspace(), current_labels(DATA, JOURNAL), kind, name or "", count).entries
+    if json:
+        print_json(entries)
+        return
     named = own_names(workspace())
     for entry in entries:
         change = " -> ".join(words for words in (entry.labelled, entry.suggested) if words)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mediarank.cli.app import app, console
+from mediarank.cli.json_output import Json, print_json
 
 if TYPE_CHECKING:
     from mediarank.asking.describe import Copying
@@ -53,7 +54,7 @@ def promote(
 
 
 @app.command()
-def champions() -> None:
+def champions(json: Json = False) -> None:
     """List the registered versions of each system, with champion and challenger."""
     from rich.table import Table
 
@@ -62,6 +63,9 @@ def champions() -> None:
 
     registry = Registry(Path.cwd())
     registered = {system: found for system in SYSTEMS if (found := registry.versions(system))}
+    if json:
+        print_json(registered)
+        return
     for system, versions in registered.items():
         view = Table("version", "alias", "method", "dvc.lock", "run", title=model_name(system), title_justify="left")
         for version in versions:
@@ -72,13 +76,19 @@ def champions() -> None:
 
 
 @app.command()
-def drift(system: Annotated[str, typer.Argument(help="the system whose champion is compared")] = "retrieval") -> None:
+def drift(
+    system: Annotated[str, typer.Argument(help="the system whose champion is compared")] = "retrieval",
+    json: Json = False,
+) -> None:
     """Show what has drifted since the champion's version, and what exceeds the limits."""
     from rich.table import Table
 
     from mediarank.ops.models.promotion import champion_drift
 
     champion, moved = champion_drift(Path.cwd(), system, _promotion()[1])
+    if json:
+        print_json({"champion": champion, "moved": moved})
+        return
     title = f"{system}: this version against version {champion.number}, the champion"
     view = Table("what", "measure", "moved", "limit", "most", title=title, title_justify="left")
     for m in moved:

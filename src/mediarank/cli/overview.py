@@ -9,15 +9,19 @@ import typer
 
 from mediarank import store
 from mediarank.cli.app import CACHE, DATA, app, console
+from mediarank.cli.json_output import Json, print_json
 
 
 @app.command()
-def results() -> None:
+def results(json: Json = False) -> None:
     """Print how well each system's methods do, and the path of the report."""
     from rich.table import Table
 
     from mediarank import config
 
+    if json:
+        print_json({name: store.read_measured(DATA / "evaluation" / name)[1] for name in config.load().systems})
+        return
     for name in config.load().systems:
         summary = store.read_measured(DATA / "evaluation" / name)[1]
         if not len(summary):
@@ -69,6 +73,7 @@ def show(
 @app.command()
 def cache(
     prune: Annotated[float | None, typer.Option(help="keep at most this many MB, the most recently used")] = None,
+    json: Json = False,
 ) -> None:
     """Show the caches of working copies and feature vectors, or prune them."""
     from mediarank.content_cache import ContentCache
@@ -78,6 +83,9 @@ def cache(
     if prune is not None:
         gone = vectors.prune(int(prune * 1e6)) + copies.prune(int(prune * 1e6))
         print(f"{gone} entries removed")
+    if json:
+        print_json({"vectors": vectors.statistics(), "working_copies": copies.statistics()})
+        return
     for row in vectors.statistics().itertuples():
         print(f"{row.family:<20} {row.entries:>8} vectors {row.bytes / 1e6:>10.1f} MB")  # type: ignore[operator]
     for row in copies.statistics().itertuples():

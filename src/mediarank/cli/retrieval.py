@@ -9,6 +9,7 @@ import typer
 
 from mediarank.cli.app import app
 from mediarank.cli.feedback import FEEDBACK, SNAPSHOTS, content_hash, session_name
+from mediarank.cli.json_output import Json, print_json
 from mediarank.cli.opened import Example, Method, asked, copying, own_names, thumbnails, workspace, write_page
 
 SHORTLIST = Path(".mediarank/shortlist")
@@ -29,6 +30,7 @@ def search(
     ] = False,
     method: Method = None,
     to: Annotated[Path, typer.Option(help="where to write the page of thumbnails")] = Path("search.html"),
+    json: Json = False,
 ) -> None:
     """Show what looks like an image, and write a page of thumbnails."""
     from mediarank import config
@@ -41,11 +43,11 @@ def search(
     space = workspace()
     teacher, _, damaged = open_teacher(space, FEEDBACK, SNAPSHOTS, method)
     live = teacher.live
-    if teacher.left_out or damaged:
+    if not json and (teacher.left_out or damaged):
         print(
             f"{teacher.left_out + len(damaged)} pieces of feedback can't be used; `mediarank feedback list` says why."
         )
-    if live.model.warning:
+    if live.model.warning and not json:
         print(f"Note: {live.model.warning}")
     (query,) = asked(space, [image])
     vectors = query_vectors(space, query, live.features)
@@ -59,6 +61,9 @@ def search(
         hits = teacher.search(named, vectors, count, session_name(), sha256, known=query.item is not None)
     else:
         hits = live.search(vectors, count, leave_out=query.item, shortlist=short)
+    if json:
+        print_json({"query": named, "method": live.method, "hits": hits})
+        return
     own = own_names(space)
     for rank, hit in enumerate(hits, start=1):
         print(f"{rank:>4}  {hit.score:8.3f}  {own(hit.item)}")

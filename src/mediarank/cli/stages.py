@@ -21,7 +21,9 @@ def wire(
     from mediarank import config
     from mediarank.stages import wire as stage
 
-    wanted = config.load().wanted
+    params = config.load()
+    params.check()  # every section, so that nothing runs with settings that a later stage refuses
+    wanted = params.wanted
     print(stage.run(wanted, DATA) if check else stage.write(wanted))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mediarank.cli.app import app, console
+from mediarank.cli.json_output import Json, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +21,7 @@ def versions(
     last: Annotated[int, typer.Option(min=1, help="how many to list")] = 20,
     metric: Annotated[str | None, typer.Option(help="the metric to show, such as map")] = None,
     remote: REMOTE = None,
+    json: Json = False,
 ) -> None:
     """List the versions of the data: what each changed, and how well it does."""
     from mediarank.ops.versions.history import describe, history
@@ -29,6 +31,9 @@ def versions(
     with Objects(root, remote) as objects:
         # One more than is shown, to compare the last one with.
         listed = describe(history(root, last + 1), objects)[:last]
+    if json:
+        print_json([entry.to_json() for entry in listed])
+        return
     if not listed:
         print("There is no version yet: run dvc repro, then commit dvc.lock and params.yaml.")
         return
@@ -104,6 +109,7 @@ def compare_runs(
         bool, typer.Option("--all", help="every metric, not only the first of each system")
     ] = False,
     remote: REMOTE = None,
+    json: Json = False,
 ) -> None:
     """Print what changed in data, params, code and metrics between two runs, and whether it is more than noise."""
 
@@ -114,6 +120,9 @@ def compare_runs(
     root = Path.cwd()
     with Objects(root, remote) as objects:
         found = run(Runs(root), objects, before, after, every_metric=every_metric)
+    if json:
+        print_json({**vars(found), "metrics": found.metrics})
+        return
     print(found.summary())
     table = _table("system", "method", "metric", "before", "after", "change", "queries", "p", "")
     for row in found.metrics:

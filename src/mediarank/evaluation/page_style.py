@@ -193,6 +193,7 @@ code { font: .88em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow
 .names > .card + .card { margin-top: 1.3rem; }
 details.part > summary { padding: .2rem 0; }
 details.part > .blocks { margin-top: 1rem; }
+details.one { scroll-margin-top: 4.5rem; }
 details.one > summary { font-size: 1rem; font-weight: 550; padding: .45rem 0; }
 details.one + details.one { border-top: 1px solid var(--line); }
 .one-name { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: .4rem 1.6rem; padding: .4rem 0 1rem; }

@@ -14,6 +14,8 @@ until its time was over.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import re
 import signal
 import sys
 from collections import deque
@@ -21,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from mediarank import fanout
@@ -55,7 +58,7 @@ def guarded_map(
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
     item whose outcome was lost. Its exceptions become the reason. Output of decoders is dropped.
 
-    timeout_seconds : processor time for one item, and a tenth of its wall time
+    timeout_seconds : processor time for one item; its wall time may be thirty times as long
     confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
     """
     return list(guarded_iter(function, items, what, timeout_seconds, memory_bytes, confinement))
@@ -93,12 +96,14 @@ def guarded_iter(
 class _Worker:
     """A child, our end of its pipe, and its items.
 
-    The position of its current item is in memory that outlives it; then the positions of all items not yet returned.
+    The position of its current item is in memory that outlives it, and so is where it was when it crashed; then the
+    positions of all items not yet returned.
     """
 
     process: Any
     connection: Connection
     current: Any
+    last_words: Connection
     waiting: deque[int] = field(default_factory=deque)
 
 
@@ -160,11 +165,13 @@ class _Pool:
 
     def _started(self) -> _Worker:
         ours, theirs = self._context.Pipe()
+        heard, said = self._context.Pipe(duplex=False)
         current = self._context.RawValue("q", _READY)
-        process = self._context.Process(target=serve, args=(theirs, current, *self._arguments), daemon=True)
+        process = self._context.Process(target=serve, args=(theirs, current, said, *self._arguments), daemon=True)
         process.start()
         theirs.close()
-        return _Worker(process, ours, current)
+        said.close()
+        return _Worker(process, ours, current, heard)
 
     def _replaced(self, worker: _Worker) -> _Worker:
         new = self._started()
@@ -204,14 +211,14 @@ class _Pool:
         self._workers.remove(worker)
         worker.process.join()
         code = worker.process.exitcode
-        worker.connection.close()
-        worker.process.close()
+        place = _place(worker.last_words)
+        _end(worker)
         culprit = worker.current.value if worker.current.value in worker.waiting else worker.waiting[0]
         answers: list[tuple[int, Any]] = []
         if code == -signal.SIGPROF:
             answers = [(culprit, Failed(f"Decoding it took more than {self._timeout_seconds:g} s and was ended."))]
         elif culprit in suspects:
-            answers = [(culprit, self._verdict(code))]
+            answers = [(culprit, self._verdict(code, place))]
         else:
             suspects.add(culprit)
         lost = [position for position, _ in answers]
@@ -220,7 +227,7 @@ class _Pool:
             todo.insert(_LATER, culprit)
         return answers
 
-    def _verdict(self, code: int) -> Failed | Stop:
+    def _verdict(self, code: int, place: str) -> Failed | Stop:
         """The outcome of an item that has killed two children, the second while no other ran."""
         if code == -signal.SIGKILL:
             return Stop(
@@ -232,14 +239,25 @@ class _Pool:
                 f"A file took {WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
                 "disk or the network drive that it is on, and run it again. No file was quarantined."
             )
-        return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}).")
+        return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}{place}).")
 
 
 def _end(worker: _Worker) -> None:
     worker.connection.close()
+    worker.last_words.close()
     worker.process.kill()
     worker.process.join()
     worker.process.close()
+
+
+def _place(last_words: Connection) -> str:
+    """The function that a dead child was in, which tells the library; empty if it did not crash."""
+    os.set_blocking(last_words.fileno(), False)
+    with suppress(OSError):
+        trace = os.read(last_words.fileno(), 1 << 16).decode(errors="replace")
+        if found := re.search(r'File "([^"]+)", line (\d+) in (\S+)', trace):
+            return f" in {found[3]}, {'/'.join(Path(found[1]).parts[-2:])} line {found[2]}"
+    return ""
 
 
 def _cause(code: int) -> str:

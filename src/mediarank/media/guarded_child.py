@@ -8,6 +8,7 @@ machine (`Stop`).
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import multiprocessing
 import os
 import resource
@@ -28,8 +29,8 @@ from mediarank.media.confine import Confinement, confine
 from mediarank.media.faults import TOO_MUCH_MEMORY, machine_fault, require_memory, words_of
 from mediarank.types import MachineFault, MediarankError
 
-WAITING: Final = 10
-"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be busy."""
+WAITING: Final = 30
+"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be very busy."""
 _PATIENCE: Final = 0.1  # seconds after which a child returns its results so far
 
 
@@ -50,6 +51,7 @@ class Stop:
 def serve(
     connection: Connection,
     current: Any,
+    last_words: Connection,
     function: Callable[[Any], Any],
     timeout_seconds: float,
     memory_bytes: int,
@@ -60,6 +62,7 @@ def serve(
     for number in (signal.SIGALRM, signal.SIGPROF):
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    faulthandler.enable(last_words.fileno(), all_threads=False)
     _be_quiet_and_modest(memory_bytes)
     _reuse_memory()
     with threadpool_limits(1):

@@ -29,12 +29,17 @@ class PhiScaler:
         return v.astype(np.float32), float(-(v @ self.mean.astype(np.float64)))
 
 
-def fit_scaler(matrices: Sequence[Floats], pairs: int, rng: np.random.Generator) -> PhiScaler:
-    """Fit to about `pairs` random pairs of distinct training rows; each drawn query is paired with up to 200 others."""
+def fit_scaler(
+    matrices: Sequence[Floats], pairs: int, rng: np.random.Generator, asked: Sequence[Floats] | None = None
+) -> PhiScaler:
+    """Fit to about `pairs` random pairs of distinct training rows; each drawn query is paired with up to 200 others.
+
+    asked : the rows as queries, where they differ
+    """
     count = len(matrices[0])
     others = min(200, count - 1)
     queries = rng.choice(count, size=min(count, max(1, pairs // others)), replace=False)
-    samples = [_against_others(int(q), matrices, others, rng) for q in queries]
+    samples = [_against_others(int(q), asked or matrices, matrices, others, rng) for q in queries]
     values = np.concatenate(samples).astype(np.float64)
     deviation = values.std(axis=0)
     return PhiScaler(
@@ -42,7 +47,9 @@ def fit_scaler(matrices: Sequence[Floats], pairs: int, rng: np.random.Generator)
     )
 
 
-def _against_others(query: int, matrices: Sequence[Floats], others: int, rng: np.random.Generator) -> Floats:
+def _against_others(
+    query: int, asked: Sequence[Floats], matrices: Sequence[Floats], others: int, rng: np.random.Generator
+) -> Floats:
     drawn = rng.choice(len(matrices[0]) - 1, size=others, replace=False)
     rows: npt.NDArray[Any] = drawn + (drawn >= query)
-    return phi_over_types([m[query] for m in matrices], [m[rows] for m in matrices])
+    return phi_over_types([m[query] for m in asked], [m[rows] for m in matrices])

@@ -1,7 +1,8 @@
 """Stage `report`: one self-contained page that answers first, then shows the collection, the checks and the results.
 
-Beside the page it writes `summary.json`, a few numbers that the next version's report is compared with; the one before
-is `baseline/report.json` (decision 13). No clock is read: the date on the page is that of the newest picture.
+Beside the page it writes `summary.json`, a few numbers that the next version's report is compared with (the one before
+is `baseline/report.json`, decision 13), and `results.svg`, a picture of them that other tools show. No clock is read:
+the date on the page is that of the newest picture.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Report, Section, render
-from mediarank.evaluation.report_summary import Summary, changes, is_new, summary_of
+from mediarank.evaluation.report_summary import results_figure, summary_of
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
+from mediarank.evaluation.version_changes import Summary, changes, is_new
 from mediarank.labels import Labels
 from mediarank.media.image import Pixels
 from mediarank.media.shards import Media
@@ -89,7 +91,7 @@ class SystemResult:
 
 
 def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path, settings: Mapping[str, Any]) -> str:
-    """Write `report/report.html` and `report/summary.json`; returns where the page is.
+    """Write `report/report.html`, `summary.json` and `results.svg`; returns where the page is.
 
     baseline : the folder with the summary of the version before
     settings : params.yaml, to be shown
@@ -125,6 +127,7 @@ def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path
     )
     target = data / "report/report.html"
     store.write_json(data / "report/summary.json", summary)
+    store.write_text(data / "report/results.svg", results_figure(summary))
     store.write_text(target, page)
     return f"The report is {target}."
 
@@ -149,6 +152,8 @@ def build_report(
     before : the summary of the version before, or `{}`
     """
     classes = labels.class_of
+    refused = set(quarantine.loc[quarantine["what"] == "file", "item_id"])
+    usable = manifest.usable[~manifest.usable["item_id"].isin(refused)]
     role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
     judged = [_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]
     answers = {
@@ -156,13 +161,13 @@ def build_report(
         for name, r in results.items()
         if r.scores
     }
-    summary = summary_of(manifest, _labelled(labels), answers, settings)
+    summary = summary_of(usable, _labelled(labels), answers, settings)
     ranked = [_section(name, result, labels, thumbnail, config) for name, result in results.items()]
     glance = _glance(manifest, labels, pictures, thumbnail, config)
     # If nothing was learned, the pictures come first.
     sections = [
-        answers_section(answers, _open(manifest, labels, quarantine, judged, results, before, summary), thumbnail),
-        *_new_section(manifest, before, thumbnail, config.results),
+        answers_section(answers, _open(usable, labels, quarantine, judged, results, before, summary), thumbnail),
+        *_new_section(usable, before, thumbnail, config.results),
         *([*ranked, glance] if answers else [glance, *ranked]),
         collection_section(manifest.usable, classes, quarantine, role_of),
         checks_section(judged),
@@ -188,7 +193,7 @@ def _labelled(labels: Labels) -> dict[str, int]:
 
 
 def _open(
-    manifest: Manifest,
+    usable: pd.DataFrame,
     labels: Labels,
     quarantine: pd.DataFrame,
     checks: Sequence[Check],
@@ -209,7 +214,6 @@ def _open(
         new = changes(before, summary) or ["Nothing has changed since the last version."]
     events = labels["events"]
     known = {*labels.looked_at, *events["clip"]}
-    usable = manifest.usable
     open_items = int((~usable["item_id"].isin(known) & (usable["kind"] != "sound")).sum())
     skipped = {
         name: str(r.facts.get("skipped") or r.facts.get("warning") or "fitted, but not measured.")
@@ -220,10 +224,9 @@ def _open(
 
 
 def _new_section(
-    manifest: Manifest, before: Summary, thumbnail: Callable[[str], bytes | None], per_row: int
+    usable: pd.DataFrame, before: Summary, thumbnail: Callable[[str], bytes | None], per_row: int
 ) -> list[Section]:
     """Pictures of items that the version before did not have."""
-    usable = manifest.usable
     pairs = zip(usable["item_id"], usable["sha256"], strict=True)
     new = sorted(item for item, digest in pairs if is_new(before, item, digest))
     if not new:

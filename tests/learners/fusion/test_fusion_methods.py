@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from mediarank.evaluation.metrics import average_precision
-from mediarank.learners.fusion.fusion_methods import BEST, FUSIONS, fusion
+from mediarank.learners.fusion.fusion_methods import FUSIONS, fusion
 from mediarank.learners.fusion.linear_fusion import Fusion
 from mediarank.types import ConfigError
 
@@ -78,8 +79,27 @@ def test_an_event_with_two_positives_and_a_target_without_any(name: str) -> None
     assert np.isfinite(fitted.predict(target)).all()
 
 
+def test_every_fusion_is_there_on_both_scales() -> None:
+    def without_scale(name: str) -> str:
+        made = fusion(name).make()
+        settings = {k: v for k, v in vars(made).items() if k != "scale"}
+        return f"{type(made).__name__} {settings} {fusion(name).source}"
+
+    scales: dict[str, set[str]] = {}
+    for name in FUSIONS:
+        scales.setdefault(without_scale(name), set()).add(fusion(name).make().scale)
+    assert all(found == {"probability", "log_odds"} for found in scales.values()), scales
+
+
+def test_on_log_odds_a_fusion_is_that_of_the_log_odds() -> None:
+    source, source_y, target, target_y = made(6)
+    for name in ("average", "meta_only", "naive", "equal_weights", "recycling", "out_of_fold"):
+        plain = fusion(name).make().fit(logit(source), source_y, logit(target), target_y)
+        other = fusion(f"{name}_log_odds").make().fit(source, source_y, target, target_y)
+        np.testing.assert_allclose(other.predict(target), plain.predict(logit(target)), rtol=1e-9)
+
+
 def test_names_are_known_and_unknown_ones_refused() -> None:
-    assert BEST in FUSIONS
     assert {kind.source for kind in FUSIONS.values()} == {"held_in", "out_of_fold", "both"}
     with pytest.raises(ConfigError, match="recycling"):
         fusion("cycling")

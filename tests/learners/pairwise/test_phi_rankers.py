@@ -17,6 +17,7 @@ from mediarank.learners.pairwise.lambdamart import LambdaMART
 from mediarank.learners.pairwise.phi_rankers import CURVED, RANKERS, FixedWeights, Validation, fit_best, ranker_arrays
 from mediarank.learners.pairwise.ranknet import RankNet, _gradients
 from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
+from mediarank.learners.pairwise.triplets import Triplets
 from mediarank.types import ConfigError, DataError, MediarankError
 
 LEARNED = [name for name in RANKERS if name not in ("best_fea", "uni_con")]
@@ -197,3 +198,18 @@ def test_a_forest_stops_growing_when_held_out_queries_gain_nothing() -> None:
     grown = LambdaMART(trees=300, patience=5).fit_triplets(noise)
     assert grown.booster_.num_trees() < 100
     assert np.array_equal(LambdaMART.restored(grown.arrays()["forest"]).predict(noise.phi), grown.predict(noise.phi))
+
+
+def test_equal_scores_do_not_stop_lambdamart_at_its_first_tree() -> None:
+    """Relevant rows come first in every query, as they are drawn; LightGBM keeps that order among equal scores."""
+    rng = np.random.default_rng(0)
+    queries, items = 60, 40
+    relevant = np.tile(np.arange(items) < 10, queries)
+    phi = rng.normal(size=(queries * items, 6)).astype(np.float32)
+    phi[relevant] += 0.5
+    rows = np.arange(queries * items).reshape(queries, items)
+    better, worse = np.repeat(rows[:, :10], 3, axis=1).ravel(), rows[:, 10:].ravel()
+    data = Triplets(phi, np.repeat(np.arange(queries), items), relevant, better, worse)
+    grown = LambdaMART(leaves=4, patience=5).fit_triplets(data)
+    assert grown.booster_.best_iteration > 5
+    assert len(np.unique(grown.predict(phi))) > 20

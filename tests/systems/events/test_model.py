@@ -16,10 +16,9 @@ from mediarank.base_models.clip_svm import ClipSVMConfig
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.labels import Labels
-from mediarank.learners.fusion.fusion_methods import FUSIONS
 from mediarank.stages.base_models import fit_base_models
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events.config import Config
+from mediarank.systems.events.config import DEFAULT, KERNEL_FUSION, Config
 from mediarank.systems.events.fit import fit, fit_clips, prepare
 from mediarank.systems.events.model import Model
 from mediarank.systems.model import Fitted, Parts
@@ -65,14 +64,14 @@ def test_an_opened_model_scores_as_the_stage_did(given: Inputs, classifiers: tup
     assert needs.base_models == (("gist_frames",) if "objects" in classifiers else ())
     model = opened(found, {kind: given.pools[kind] for kind in needs.base_models})
     assert model.needs == needs == found.model.needs
-    assert model.methods == (*FUSIONS, *classifiers)
+    assert model.methods == (*DEFAULT, *classifiers)
     assert (model.names, model.served) == (EVENTS, found.model.served)
     for method in model.methods:
         recorded = found.scores[method]
         clips = recorded.ids.tolist()
-        np.testing.assert_allclose(model.rank(given.features, clips, method=method), recorded.values, atol=1e-5)
+        np.testing.assert_allclose(model.rank(given.features, clips, method=method), recorded.values, atol=1e-4)
         alone = model.rank(given.features, clips[3:4], method=method)
-        np.testing.assert_allclose(alone[0], recorded.values[3], atol=1e-5)
+        np.testing.assert_allclose(alone[0], recorded.values[3], atol=1e-4)
 
 
 def test_asking_for_one_event_scores_as_asking_for_all(given: Inputs, fitted: Fitted) -> None:
@@ -81,11 +80,12 @@ def test_asking_for_one_event_scores_as_asking_for_all(given: Inputs, fitted: Fi
         everything = fitted.model.rank(given.features, clips, method=method)
         for column, event in enumerate(EVENTS):
             answer = fitted.model.ask(given.features, clips, event, method)
-            np.testing.assert_allclose(answer.scores, everything[:, column], atol=1e-5)
+            np.testing.assert_allclose(answer.scores, everything[:, column], atol=1e-4)
             assert answer.possible == 4 * len(clips)
-            assert answer.evaluations == (len(clips) if method in CLASSIFIERS else 4 * len(clips))
+            compared = len(EVENTS) if method == KERNEL_FUSION and fitted.model.kernels.share else 1
+            assert answer.evaluations == (len(clips) if method in CLASSIFIERS else 4 * compared * len(clips))
     swapped = fitted.model.rank(given.features, clips, EVENTS[::-1])
-    np.testing.assert_allclose(swapped[:, ::-1], fitted.model.rank(given.features, clips), atol=1e-5)
+    np.testing.assert_allclose(swapped[:, ::-1], fitted.model.rank(given.features, clips), atol=1e-4)
     assert fitted.model.rank(given.features, clips, []).shape == (len(clips), 0)
 
 

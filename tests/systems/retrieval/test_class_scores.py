@@ -11,6 +11,8 @@ import pytest
 from made_retrieval import inputs
 
 from mediarank.labels import Labels
+from mediarank.learners.pairwise.phi_rankers import FixedWeights, Validation
+from mediarank.similarity.phi import phi
 from mediarank.similarity.shortlist import Shortlist
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Parts
@@ -18,7 +20,8 @@ from mediarank.systems.retrieval.class_scores import fit_class_scores
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
 from mediarank.systems.retrieval.fit import fit
-from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS, harmless
+from mediarank.systems.retrieval.learned_types import as_items, as_queries
 from mediarank.systems.retrieval.live import Feedback, LiveRanker
 from mediarank.systems.retrieval.model import Model
 from mediarank.types import FeatureMatrix, Roles
@@ -98,7 +101,9 @@ def test_the_model_opens_from_its_files_and_takes_new_items() -> None:
     }
     later = Model.from_arrays(arrays, facts, Parts(grown))
     place = later.places([twin, "new"])
-    assert later.learned[0][place[0]] == pytest.approx(later.learned[0][place[1]], abs=1e-6)
+    for matrix in later.learned:
+        assert matrix[place[0]] == pytest.approx(matrix[place[1]], abs=1e-6)
+    assert len(later.learned) == 3
 
 
 @pytest.mark.parametrize("method", [*LEARNED_METHODS, "ranknet"])
@@ -127,6 +132,60 @@ def test_search_explanation_and_feedback_know_the_learned_dimensions(method: str
     assert after[last] - after[first] > before[last] - before[first]
 
 
+def test_the_first_learned_cosine_is_the_probability_of_one_class() -> None:
+    """Up to a factor per query; an item whose class is unsure is far from all."""
+    model = fit(corners(), CONFIG).model
+    probabilities = np.array([[0.9, 0.1, 0.0], [0.4, 0.3, 0.3], [0.1, 0.8, 0.1]], np.float32)
+    items, asked = as_items(probabilities, None)[0], as_queries(probabilities, None)[0]
+    cosines = np.array([phi(query, items)[:, 0] for query in asked])
+    lengths = np.linalg.norm(probabilities, axis=1, keepdims=True)
+    np.testing.assert_allclose(cosines * lengths, probabilities @ probabilities.T, atol=1e-6)
+    kept = model.learned[0]
+    np.testing.assert_allclose(np.linalg.norm(kept, axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(kept[:, :-1].sum(axis=1), 1, atol=1e-5)
+    assert model.phi_types == ("good", "noise", "class_probabilities", "class_probability_roots", "whitened")
+    assert fit(corners(), replace(CONFIG, unlabelled=())).model.phi_types[2:] == model.phi_types[2:4]
+
+
+def test_blends_that_lose_nothing_elsewhere_are_kept() -> None:
+    """By a standard error; where none gains so much, without a loss; where all lose, none."""
+    rng = np.random.default_rng(0)
+    classes = {f"i{k:02d}": str(k % 4) for k in range(40)}
+    same = np.array([[a == b for b in classes.values()] for a in classes.values()], np.float32)
+    columns = [same + spread * rng.normal(size=same.shape) for spread in (1.0, 0.5, 50.0)]
+    columns += [columns[0] + 0.1 * rng.normal(size=same.shape) for _ in range(20)]
+    novel = Validation.of_classes(classes, list(classes), np.stack(columns, axis=2).astype(np.float32))
+    own, better, worst, *similar = (FixedWeights(str(k), axis) for k, axis in enumerate(np.eye(23, dtype=np.float32)))
+    gains = [novel.precisions(ranker) - novel.precisions(own) for ranker in similar]
+    unsure = next(r for r, g in zip(similar, gains, strict=True) if 0 < g.mean() < g.std() / np.sqrt(len(g)))
+    assert harmless([worst, unsure, better], own, novel) == [better]
+    assert harmless([worst, unsure], own, novel) == [unsure]
+    assert harmless([worst], own, novel) == []
+    assert harmless([worst], own, None) == [worst]
+
+
+def test_a_network_over_similarities_is_served_where_it_validates_best() -> None:
+    """Two items are of one class where exactly one of two similarities is high: no sum of them can tell."""
+    rng = np.random.default_rng(1)
+    count = 160
+    first, second = rng.choice([-1.0, 1.0], size=(2, count))
+    given = corners(count)
+    ids = np.array([f"i{k:03d}" for k in range(count)])
+    features = {
+        name: FeatureMatrix(ids, ("x", "y"), np.column_stack([side, 1.5 + 0 * side]).astype(np.float32))
+        for name, side in (("good", first), ("noise", second))
+    }
+    table = pd.DataFrame({"item": ids, "class": [f"c{int(side)}" for side in first * second]})
+    found = fit(
+        replace(given, features=features, labels=Labels({"classes": table})),
+        replace(CONFIG, methods=("uni_con", "opar2", "ranknet"), instances=4000),
+    )
+    assert found.model.served == "ranknet"
+    hits = LiveRanker(found.model).search([features["good"].values[0], features["noise"].values[0]], 20)
+    place = {item: k for k, item in enumerate(ids.tolist())}
+    assert np.mean([table["class"][place[hit.item]] == table["class"][0] for hit in hits]) > 0.9
+
+
 def test_what_is_served_does_not_lose_on_classes_never_seen() -> None:
     """Left-out classes look like known ones at one end, so posteriors alone confuse them."""
     known, either = (fit(corners(), replace(CONFIG, new_classes=new)).model for new in (False, True))
@@ -143,13 +202,14 @@ def test_without_classes_the_named_types_count_alike() -> None:
     assert model.methods == ("uni_con", "unlabelled")
     assert model.rankers["unlabelled"].ranking_weights.tolist() == [0.25] * 4 + [0.0] * 4
     assert "good" in str(model.warning)
-    assert model.class_scores is None
+    assert model.learned_types is None
 
 
 def test_types_that_are_not_compared_count_nowhere() -> None:
-    config = Config(features=("gist",), class_scores=("hog", "gist"), unlabelled=("hog",))
-    assert config.class_scores == ("gist",)
+    config = Config(features=("gist",), class_scores=("hog", "gist"), unlabelled=("hog",), whitened=("hog", "gist"))
+    assert config.class_scores == config.whitened == config.whitened_types == ("gist",)
     assert config.unlabelled == ()
+    assert Config(features=("gist", "hog"), unlabelled=("hog",)).whitened_types == ("hog",)
 
 
 def test_classes_of_test_items_are_not_looked_at() -> None:

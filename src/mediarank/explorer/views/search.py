@@ -35,7 +35,7 @@ from mediarank.explorer.snapshot import Snapshot, feedback_folder, read_journal_
 from mediarank.media.limits import Limits
 from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
-from mediarank.systems.retrieval.class_scores import LEARNED_TYPES
+from mediarank.systems.retrieval.learned_types import LEARNED_TYPES
 from mediarank.systems.retrieval.live import LiveRanker
 from mediarank.systems.retrieval.model import Model
 from mediarank.teaching.feedback import Event, FeedbackLog, Scope, passed_over

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
 import numpy as np
 
-from mediarank.learners.fusion.linear_fusion import Average, Concatenation, Fusion, MetaOnly
-from mediarank.learners.fusion.log_odds import BlendedLogOdds, LogOdds
+from mediarank.learners.fusion.linear_fusion import Average, Concatenation, Fusion, MetaOnly, Scale
+from mediarank.learners.fusion.logistic_fusion import BlendedLogistic, Logistic
 from mediarank.learners.fusion.recycling import Recycling
 from mediarank.types import ConfigError, Doubles
 
@@ -24,9 +25,13 @@ class FusionKind:
         cross-validation that had not seen them; `both` are concatenated, in this order
     """
 
-    make: Callable[[], Fusion]
+    make: Callable[..., Fusion]
     source: Source
     what: str
+
+    def on(self, scale: Scale) -> FusionKind:
+        """The same fusion on another scale of scores."""
+        return FusionKind(partial(self.make, scale=scale), self.source, f"{self.what}; on log-odds")
 
     def of(self, held_in: Doubles, out_of_fold: Doubles) -> Doubles:
         """The source's scores (..., n, classifiers) that this fusion learns from."""
@@ -35,24 +40,35 @@ class FusionKind:
         return held_in if self.source == "held_in" else out_of_fold
 
 
-FUSIONS: Final[Mapping[str, FusionKind]] = {
+_ON_SCORES: Final[Mapping[str, FusionKind]] = {
     "average": FusionKind(Average, "held_in", "mean of the scores"),
     "meta_only": FusionKind(MetaOnly, "held_in", "ridge on unseen clips alone (baseline 1)"),
     "naive": FusionKind(Concatenation, "held_in", "ridge on held-in and unseen scores together (baseline 2)"),
     "equal_weights": FusionKind(
-        lambda: Recycling(iterations=1), "held_in", "equalised scores, every example of equal weight, no boosting"
+        partial(Recycling, iterations=1), "held_in", "equalised scores, every example of equal weight, no boosting"
     ),
     "recycling": FusionKind(Recycling, "held_in", "training data recycling, as in the paper"),
     "out_of_fold": FusionKind(Concatenation, "out_of_fold", "plain stacking: ridge on cross-validated scores"),
+}
+FUSIONS: Final[Mapping[str, FusionKind]] = {
+    **_ON_SCORES,
+    **{f"{name}_log_odds": kind.on("log_odds") for name, kind in _ON_SCORES.items()},
     "log_odds": FusionKind(
-        LogOdds, "out_of_fold", "stacking of log-odds: logistic regression, shrunk to equal weights"
+        Logistic, "out_of_fold", "stacking of log-odds: logistic regression, shrunk to equal weights"
     ),
     "recycled_log_odds": FusionKind(
-        lambda: LogOdds(recycled=True), "held_in", "the same on equalised scores, for base models that are frozen"
+        partial(Logistic, recycled=True), "held_in", "the same on equalised scores, for base models that are frozen"
     ),
-    "blended_log_odds": FusionKind(BlendedLogOdds, "both", "ours: the same on the mean of both kinds of log-odds"),
+    "blended_log_odds": FusionKind(BlendedLogistic, "both", "the same on the mean of both kinds of log-odds"),
+    "logistic": FusionKind(partial(Logistic, scale="probability"), "out_of_fold", "log_odds on probabilities"),
+    "recycled_logistic": FusionKind(
+        partial(Logistic, scale="probability", recycled=True), "held_in", "recycled_log_odds on probabilities"
+    ),
+    "blended_logistic": FusionKind(
+        partial(BlendedLogistic, scale="probability"), "both", "blended_log_odds on probabilities"
+    ),
 }
-BEST: Final = "blended_log_odds"
+"""Every fusion on both scales, so that what a learner gains is not taken for what the scale gains."""
 
 
 def fusion(name: str) -> FusionKind:

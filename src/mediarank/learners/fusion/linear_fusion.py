@@ -9,22 +9,28 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
+from scipy.special import logit
 
 from mediarank.learners.fusion.weighted_ridge import weighted_ridge, with_bias
 from mediarank.types import DataError, Doubles
 
 Marks = npt.NDArray[np.bool_]
 Strength = Annotated[float, Field(gt=0)]
+Scale = Literal["probability", "log_odds"]
+SUREST: Final = 1e-4
+"""For log-odds, probabilities are kept at least this far from 0 and 1, so that no single classifier decides alone."""
 
 
 @dataclass
 class Fusion(ABC):
     """One linear function of a clip's scores, higher for clips that are more likely positive.
+
+    scale : of the scores as the function takes them: as they are, or their log-odds
 
     After `fit`: `weights_` (..., classifiers) and `bias_` (...), for scores as `prepared` gives them. It is not a
     scikit-learn estimator, because `fit` takes two sets of examples.
@@ -32,6 +38,7 @@ class Fusion(ABC):
 
     times_scored: ClassVar[int] = 1
     """Number of columns of each classifier in the source."""
+    scale: Scale = "probability"
     weights_: Doubles = field(init=False, repr=False)
     bias_: Doubles = field(init=False, repr=False)
 
@@ -73,7 +80,14 @@ class Fusion(ABC):
 
     def prepared(self, scores: Doubles) -> Doubles:
         """Scores as the linear function takes them."""
-        return scores
+        if self.scale == "probability":
+            return scores
+        if not are_probabilities(scores):
+            raise DataError(
+                f"Log-odds need probabilities, but the scores range from {scores.min():.3g} to {scores.max():.3g}; "
+                "calibrate them, or choose another fusion."
+            )
+        return np.asarray(logit(np.clip(scores, SUREST, 1 - SUREST)))
 
     def predict(self, scores: npt.ArrayLike) -> Doubles:
         """(..., n) fused scores of clips (n, classifiers), for every repeat."""
@@ -115,6 +129,10 @@ class Concatenation(Fusion):
     def learn(self, source: Doubles, source_y: Marks, target: Doubles, target_y: Marks) -> Doubles:
         both, marks = np.concatenate([source, target], axis=-2), np.concatenate([source_y, target_y], axis=-1)
         return _equal_cost_ridge(both, marks, self.strength)
+
+
+def are_probabilities(scores: Doubles) -> bool:
+    return bool(scores.min() >= 0 and scores.max() <= 1)
 
 
 def equal_weights(classifiers: int) -> Doubles:

@@ -29,7 +29,7 @@ class CoordinateAscent:
     rounds: int = 10
     smallest: float = 0.01
     doublings: int = 6
-    queries: int = 300
+    queries: int = 200
     seed: int = 0
     weights_: Doubles = field(init=False, repr=False)
     training_map_: float = field(init=False, repr=False)

@@ -56,7 +56,7 @@ class LambdaMART:
         }
         watched: dict[str, Any] = {}
         if stopping:
-            watched["valid_sets"] = [_dataset(lightgbm, rest, rows)]
+            watched["valid_sets"] = [_dataset(lightgbm, _relevant_last(rest), rows)]
             watched["callbacks"] = [lightgbm.early_stopping(self.patience, verbose=False)]
         self.booster_ = lightgbm.train(settings, rows, num_boost_round=self.trees, **watched)
         return self
@@ -78,6 +78,17 @@ class LambdaMART:
         ranker = cls()
         ranker.booster_ = import_lightgbm().Booster(model_str=forest.tobytes().decode())
         return ranker
+
+
+def _relevant_last(data: Triplets) -> Triplets:
+    """The same rows, a query's relevant ones behind the others.
+
+    LightGBM keeps the given order among equal scores. With the relevant rows first, a single tree that can't tell
+    items apart would look perfect, and learning would stop there.
+    """
+    order = np.lexsort((data.relevant, data.query))
+    none = np.empty(0, np.intp)
+    return Triplets(data.phi[order], data.query[order], data.relevant[order], none, none)
 
 
 def _dataset(lightgbm: Any, data: Triplets, reference: Any = None) -> Any:

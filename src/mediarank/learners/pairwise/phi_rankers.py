@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from mediarank.evaluation.metrics import chance_precision, measure
-from mediarank.evaluation.ranks import Relevance, rank_relevant
+from mediarank.evaluation.ranks import Ranks, Relevance, rank_relevant
 from mediarank.learners.online.first_order import OGDR, OPAR1, OPAR2, OPR
 from mediarank.learners.online.second_order import AROW, SCW
 from mediarank.learners.pairwise.coordinate_ascent import CoordinateAscent
@@ -24,7 +24,7 @@ from mediarank.learners.pairwise.lambdamart import LambdaMART
 from mediarank.learners.pairwise.ranknet import RankNet
 from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
 from mediarank.learners.pairwise.triplets import Triplets
-from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, Judgments
+from mediarank.types import ConfigError, DataError, Doubles, FeatureMatrix, Floats, Judgments
 
 
 class Ranker(Protocol):
@@ -114,13 +114,21 @@ class Validation:
 
         It is if the mean difference to a random order exceeds 1.645 of its standard errors: one-sided, at 5 %.
         """
-        count, items, d = self.phi.shape
-        scores = ranker.predict(self.phi.reshape(-1, d)).reshape(count, items)
-        ranks = rank_relevant(FeatureMatrix(np.array(self.queries), self.items, scores), self.relevance)
+        ranks = self._ranks(ranker)
         asked = ranks.total > 0
         found = measure(ranks, "ap")[asked]
         difference = found - chance_precision(ranks.total[asked], ranks.candidates[asked])
         return float(found.mean()), bool(difference.mean() > 1.645 * difference.std() / np.sqrt(len(difference)))
+
+    def precisions(self, ranker: Ranker) -> Doubles:
+        """Average precision of every query with a relevant item."""
+        ranks = self._ranks(ranker)
+        return measure(ranks, "ap")[ranks.total > 0]
+
+    def _ranks(self, ranker: Ranker) -> Ranks:
+        count, items, d = self.phi.shape
+        scores = ranker.predict(self.phi.reshape(-1, d)).reshape(count, items)
+        return rank_relevant(FeatureMatrix(np.array(self.queries), self.items, scores), self.relevance)
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ PACKED: Final = "packed"
 LOCK_TAG: Final = "mediarank.lock"
 METHOD_TAG: Final = "mediarank.method"
 DIGEST_TAG: Final = "mediarank.sha256"
+MOST_CARD: Final = 4000
+"""Characters of a description; MLflow's database takes 5000."""
 SCRIPT: Final = Path(__file__).with_name("mlflow_model.py")
 
 
@@ -104,20 +106,25 @@ class Registry:
         tags = {LOCK_TAG: lock, METHOD_TAG: method, DIGEST_TAG: digest(files)}
         scratch = disk.scratch(state_folder(self.root) / "registering", tempfile.mkdtemp)
         with scratch as folder, _explained(self.uri), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*input example.*")  # the signature is given, so none is needed
+            warnings.filterwarnings("ignore", ".*input example.*")
             model = folder / ARTIFACT
             save_model(
                 path=str(model),
                 python_model=str(SCRIPT),
                 artifacts={PACKED: str(files)},
                 signature=_signature(packed),
+                input_example=_example(packed),
                 # Given, not inferred: inferring would load the model in yet another environment.
                 pip_requirements=[f"mediarank=={package_version('mediarank')}"],
             )
             self._client.log_artifacts(run, str(model), ARTIFACT)
+            card = _card(self.root, system)
             if not self._client.search_registered_models(f"name = '{model_name(system)}'"):
-                self._client.create_registered_model(model_name(system))
-            made = self._client.create_model_version(model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags=tags)
+                self._client.create_registered_model(model_name(system), description=card)
+            about = f"`{method}` answers. {card}"
+            made = self._client.create_model_version(
+                model_name(system), f"runs:/{run}/{ARTIFACT}", run, tags=tags, description=about
+            )
         return Version(system, str(made.version), run, lock, method, tags[DIGEST_TAG])
 
     def call(self, alias: str, version: Version) -> None:
@@ -180,6 +187,19 @@ def _version(system: str, found: Any, aliases: dict[str, list[str]]) -> Version:
     number, tags = str(found.version), found.tags
     lock, method, files = (tags.get(tag, "") for tag in (LOCK_TAG, METHOD_TAG, DIGEST_TAG))
     return Version(system, number, found.run_id, lock, method, files, tuple(aliases.get(number, ())))
+
+
+def _example(packed: Packed) -> Any:
+    """One item of the collection, as a request names it."""
+    import pandas as pd
+
+    return pd.DataFrame({ITEM: [packed.example]})
+
+
+def _card(root: Path, system: str) -> str:
+    """The beginning of the system's card, up to its tables: what it does, in Markdown."""
+    path = root / "docs/papers" / f"{system}.md"
+    return path.read_text().split("\n## What is here")[0][:MOST_CARD] if path.exists() else ""
 
 
 def _signature(packed: Packed) -> Any:

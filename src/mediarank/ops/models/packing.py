@@ -103,6 +103,11 @@ class Packed:
         """Whether the names that are put in order are items of the collection."""
         return self._able.issuperset(self.model.names)
 
+    @property
+    def example(self) -> str:
+        """An item that can be asked about."""
+        return min(self._able)
+
     @cached_property
     def place(self) -> Mapping[str, int]:
         """Where each name stands among the model's names."""

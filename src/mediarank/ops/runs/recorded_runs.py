@@ -66,7 +66,7 @@ class Runs:
         tag whose results were recorded.
         """
         known = self.all()
-        matching = [run for run in known if run.run_id.startswith(name) or run.name == name]
+        matching = [run for run in known if run.run_id.startswith(name) or name in (run.name, run.name.split()[0])]
         if not matching:
             above = {found.data.tags[PARENT_TAG] for found in self._search(f"tags.`{SYSTEM_TAG}` != ''")
                      if found.info.run_id.startswith(name) and PARENT_TAG in found.data.tags}  # fmt: skip

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 from pathlib import Path
 from typing import Any
 
+from mediarank.evaluation.version_changes import changes, headline
+from mediarank.ops.runs.tracked_values import summaries
+from mediarank.ops.services.processes import read_records
+
 REPORT = "data/report/report.html"
+PICTURE = "data/report/results.svg"
+BAR = 20
+"""Characters of a full bar."""
 PROMOTION = ".mediarank/promotion.json"
 INGESTED = ".mediarank/ingested"
 
@@ -42,10 +50,59 @@ def checks_markdown(root: Path) -> str:
     return "\n".join(lines)
 
 
+def failed_checks_markdown(root: Path) -> str:
+    """Only the expectations that stopped the run: what was expected, where it failed and what to do; else empty."""
+    found = [json.loads(path.read_text()) for path in sorted(root.glob("data/check_*/result.json"))]
+    failed = [outcome for result in found for outcome in result["expectations"] if outcome["status"] == "failed"]
+    parts = [
+        f"## {outcome['name']} failed\n\n**Expected**: {outcome['expected']}\n\n**Found**: "
+        f"{outcome['problem'] or 'see the rows'}, {outcome['failing_rows']} of {outcome['rows']} rows of "
+        f"{outcome['subject']}.\n\n**What to do**: {outcome['remedy']}"
+        for outcome in failed
+    ]
+    return "\n\n".join(parts)
+
+
+def results_markdown(root: Path) -> str:
+    """What is new, and the measure of each system as a bar; empty if there is no report yet."""
+    before, now = summaries(root)
+    if not now:
+        return ""
+    new = changes(before, now) or [f"{headline(before, now).capitalize()}."]
+    lines = ["## What is new", "", *(f"- {sentence}" for sentence in new), "", "## What is found, on test items", ""]
+    lines += ["| system | answers | measure | | mean | interval |", "|---|---|---|---|--:|---|"]
+    for name, r in now["systems"].items():
+        full = round(BAR * max(0.0, min(1.0, r["mean"])))
+        bar = "█" * full + "░" * (BAR - full)
+        interval = f"{r['low']:.3f} to {r['high']:.3f}"
+        lines.append(f"| {name} | {r['served']} | {r['measure']} | {bar} | **{r['mean']:.3f}** | {interval} |")
+    if address := report_address(root):
+        lines += ["", f"[The whole report]({address})"]
+    return "\n".join(lines)
+
+
+def results_picture(root: Path) -> str:
+    """The picture of the results as an address that contains it; empty if there is none."""
+    path = root / PICTURE
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}" if path.exists() else ""
+
+
 def report_address(root: Path) -> str:
-    """The address of the report for a browser on this machine; empty if there is none yet."""
-    path = (root / REPORT).resolve()
-    return path.as_uri() if path.exists() else ""
+    """Where the explorer serves the report; empty if there is no report yet, or no explorer that `make up` started."""
+    explorer = read_records(root).get("explorer")
+    there = (root / REPORT).exists() and explorer is not None and explorer.alive
+    return f"{explorer.address}/report" if there and explorer else ""
+
+
+def run_title(root: Path, cause: str, work_done: bool) -> str:
+    """What a run is called when it has ended: why it ran, and what was new."""
+    before, now = summaries(root)
+    return f"{cause} · {headline(before, now) if work_done and now else 'nothing to do' if now else 'no results'}"
+
+
+def item_count(root: Path) -> int:
+    """How many items the last report was about; 0 if there is none."""
+    return sum(summaries(root)[1].get("items", {}).values())
 
 
 def decisions(root: Path) -> list[dict[str, Any]]:

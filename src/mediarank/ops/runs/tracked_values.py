@@ -14,7 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from mediarank.ops.runs.report_baseline import BASELINE
+from mediarank.evaluation.version_changes import changes, headline
+from mediarank.ops.runs.report_baseline import BASELINE, SUMMARY
 from mediarank.ops.versions.git import ask_git
 from mediarank.ops.versions.lockfile import LOCK, PARAMS, PLAN, Lock
 from mediarank.types import DataError
@@ -22,11 +23,17 @@ from mediarank.types import DataError
 FIGURES: Final = (".png", ".svg")
 LOCK_TAG: Final = "mediarank.lock"
 SYSTEM_TAG: Final = "mediarank.system"
+NEW_TAG: Final = "mediarank.new"
 
 
 @dataclass(frozen=True)
 class Record:
-    """One run; `files` are pairs of a file and its folder among the run's artifacts."""
+    """One run.
+
+    files : pairs of a file and its folder among the run's artifacts
+    note : describes it in Markdown
+    items : kind -> how many
+    """
 
     name: str
     params: Mapping[str, str]
@@ -34,27 +41,77 @@ class Record:
     tags: Mapping[str, str]
     files: tuple[tuple[Path, str], ...] = ()
     systems: Mapping[str, Record] = field(default_factory=dict)
+    note: str = ""
+    items: Mapping[str, int] = field(default_factory=dict)
 
 
 def gather(lock: Lock) -> Record:
     """The record for `lock`, after checking that the workspace matches it."""
     lock.require_same_params()
-    systems = {name: _system(lock, name) for name in evaluated_systems(lock)}
+    before, now = summaries(lock.root)
+    systems = {name: _system(lock, name, now) for name in evaluated_systems(lock)}
     if not systems:
         raise DataError("No system has been evaluated: dvc.lock has no output below data/evaluation; run dvc repro.")
+    new = headline(before, now) if now else ""
     return Record(
-        name=f"{lock.data_version[:7]}-{lock.key[:7]}",
+        name=f"{lock.data_version[:7]}-{lock.key[:7]}{f' · {new}' if new else ''}",
         params=flatten(lock.params),
-        metrics={f"{name}/{metric}": v for name, system in systems.items() for metric, v in system.metrics.items()},
+        metrics={
+            **{f"{name}/{metric}": v for name, system in systems.items() for metric, v in system.metrics.items()},
+            **{column(name, found): found["mean"] for name, found in now.get("systems", {}).items()},
+        },
         tags={
             LOCK_TAG: lock.key,
+            **({NEW_TAG: new} if new else {}),
             "mediarank.data_version": lock.data_version,
             "mediarank.version": version("mediarank"),
             **git_state(lock.root),
         },
         files=tuple(_files(lock, systems)),
         systems=systems,
+        note=version_note(before, now),
+        items=now.get("items", {}),
     )
+
+
+def column(system: str, found: Mapping[str, Any]) -> str:
+    """The name of a system's main measure: the columns of the list of runs."""
+    return f"{system} {found['measure']}"
+
+
+def summaries(root: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The summaries of the report before and of this one; empty where there is none."""
+    return _json(root / BASELINE), _json(root / SUMMARY)
+
+
+def version_note(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """What changed, and the methods that answer with their intervals, in Markdown."""
+    if not now:
+        return ""
+    new = changes(before, now) or [headline(before, now).capitalize() + "."]
+    lines = ["**What is new**", "", *(f"- {sentence}" for sentence in new), "", "**What is found, on test items**", ""]
+    lines += ["| system | method that answers | measure | mean | interval |", "|---|---|---|--:|---|"]
+    lines += [
+        f"| {name} | `{r['served']}` | {r['measure']} | {r['mean']:.3f} | {r['low']:.3f} to {r['high']:.3f} |"
+        for name, r in now["systems"].items()
+    ]
+    return "\n".join([*lines, "", "The page is among the artifacts: `report.html`."])
+
+
+def system_note(name: str, found: Mapping[str, Any]) -> str:
+    """The method that answers, its measure, and the names that are found best and worst."""
+    shares = sorted(found["names"], key=lambda word: (-found["names"][word], word))
+    lines = [
+        f"`{found['served']}` answers: {found['measure']} {found['mean']:.3f} "
+        f"({found['low']:.3f} to {found['high']:.3f}) on test items."
+    ]
+    if len(shares) > 1:
+        lines += ["", f"Found best: {', '.join(shares[:5])}. Found worst: {', '.join(shares[::-1][:5])}."]
+    return "\n".join([*lines, "", f"How it works and what was measured: `docs/papers/{name}.md`."])
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text())) if path.exists() else {}
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -109,7 +166,7 @@ def evaluated_systems(lock: Lock) -> list[str]:
     return sorted({Path(out).parts[2] for out in lock.outs("data/evaluation") if len(Path(out).parts) > 2})
 
 
-def _system(lock: Lock, name: str) -> Record:
+def _system(lock: Lock, name: str, now: Mapping[str, Any]) -> Record:
     files = lock.files(f"data/evaluation/{name}")
     metrics = next((path for path in files if path.name == "metrics.json"), None)
     if metrics is None:
@@ -127,6 +184,7 @@ def _system(lock: Lock, name: str) -> Record:
         metrics=read_metrics(metrics),
         tags={SYSTEM_TAG: name, "mediarank.data_version": lock.data_version},
         files=tuple((path, "") for path in files),
+        note=system_note(name, now["systems"][name]) if name in now.get("systems", {}) else "",
     )
 
 

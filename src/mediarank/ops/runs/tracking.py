@@ -35,6 +35,11 @@ DATABASE: Final = "mlflow.db"
 ARTIFACTS: Final = "mlartifacts"
 PARENT_TAG: Final = "mlflow.parentRunId"
 SQLITE: Final = "sqlite:///"
+EXPERIMENT_TAGS: Final = {
+    "mlflow.experimentKind": "custom_model_development",  # or the UI opens on pages about language models
+    "mlflow.note.content": "One run per version of the data, with one nested run per system; `mediarank track` writes "
+    "them. `mediarank compare-runs A B` says whether a difference is more than noise.",
+}
 
 # MLflow's limits of one log_batch.
 _MOST_METRICS, _MOST_PARAMS, _LONGEST_PARAM = 1000, 100, 6000
@@ -123,6 +128,8 @@ def _track(lock: Lock, record: Record, store: str) -> TrackedRun:
 
 def _start(client: Any, experiment: str, record: Record, more_tags: Mapping[str, str] | None = None) -> str:
     tags = {**record.tags, **(more_tags or {}), "mlflow.source.name": "mediarank track", "mlflow.source.type": "JOB"}
+    if record.note:
+        tags["mlflow.note.content"] = record.note
     return str(client.create_run(experiment, tags=tags, run_name=record.name).info.run_id)
 
 
@@ -136,9 +143,13 @@ def _fill(client: Any, run_id: str, record: Record, lock: Lock) -> None:
         client.log_batch(run_id, metrics=some)
     for some in _pieces(params, _MOST_PARAMS):
         client.log_batch(run_id, params=some)
-    source = json.dumps({"dvc": lock.outs("data/raw")}, sort_keys=True)
-    collection = Dataset(name="data/raw", digest=lock.data_version[:32], source_type="dvc", source=source)
-    client.log_inputs(run_id, [DatasetInput(collection, [InputTag("mlflow.data.context", "collection")])])
+    raw, labels = (lock.outs(path) for path in ("data/raw", "data/manifest/labels"))
+    profile = json.dumps({**record.items, "num_rows": sum(record.items.values())}) if record.items else None
+    sets = {"collection": Dataset("data/raw", lock.data_version[:32], "dvc", json.dumps({"dvc": raw}), None, profile)}
+    if labels:
+        digest = next(iter(labels.values())).removesuffix(".dir")[:32]
+        sets["labels"] = Dataset("data/manifest/labels", digest, "dvc", json.dumps({"dvc": labels}))
+    client.log_inputs(run_id, [DatasetInput(d, [InputTag("mlflow.data.context", use)]) for use, d in sets.items()])
     for path, folder in record.files:
         client.log_artifact(run_id, str(path), folder or None)
 
@@ -148,12 +159,25 @@ def _experiment(client: Any, store: str, root: Path) -> str:
     location = _artifact_location(store, root)
     found = client.get_experiment_by_name(EXPERIMENT)
     if found is None:
-        return str(client.create_experiment(EXPERIMENT, artifact_location=location))
+        return str(client.create_experiment(EXPERIMENT, artifact_location=location, tags=EXPERIMENT_TAGS))
     if found.lifecycle_stage == "deleted":
         client.restore_experiment(found.experiment_id)
     if location and found.artifact_location != location:
         _follow(store, found.artifact_location, location)
     return str(found.experiment_id)
+
+
+def experiment_id(store: str) -> str:
+    """The id of our experiment, read from the SQLite file without MLflow; empty if there is none yet."""
+    database = Path(store.removeprefix(SQLITE))
+    if not store.startswith(SQLITE) or not database.is_file():
+        return ""
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+            found = connection.execute("SELECT experiment_id FROM experiments WHERE name = ?", (EXPERIMENT,)).fetchone()
+    except sqlite3.Error:
+        return ""
+    return str(found[0]) if found else ""
 
 
 def _artifact_location(store: str, root: Path) -> str | None:

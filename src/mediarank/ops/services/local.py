@@ -22,8 +22,11 @@ from typing import Any
 
 import yaml
 
-from mediarank.ops.runs.tracking import DATABASE, SQLITE, prepare_database, tracking_uri
+from mediarank.ops.runs.results import REPORT
+from mediarank.ops.runs.tracking import DATABASE, SQLITE, experiment_id, prepare_database, tracking_uri
 from mediarank.ops.services.access import access_file, authorization, prefect_access
+from mediarank.ops.services.mlflow_app import list_path
+from mediarank.ops.services.mlflow_app import variables as mlflow_variables
 from mediarank.ops.services.prefect_app import HOSTS
 from mediarank.ops.services.processes import (
     Record,
@@ -104,14 +107,13 @@ def services(root: Path) -> tuple[Service, ...]:
             "mlflow",
             "MLflow",
             (
-                *(sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(mlflow), "--workers", "1"),
-                *("--backend-store-uri", tracking_uri(root, SQLITE + DATABASE)),
-                *("--allowed-hosts", f"{HOST}:{mlflow},localhost:{mlflow}"),
-                *("--cors-allowed-origins", f"http://{HOST}:{mlflow}"),
+                *(sys.executable, "-m", "uvicorn", "--factory", "mediarank.ops.services.mlflow_app:create_app"),
+                *("--host", HOST, "--port", str(mlflow), "--log-level", "warning"),
             ),
             lambda record: _get(f"{record.address}/health") is not None,
             mlflow,
             "MEDIARANK_MLFLOW_PORT",
+            mlflow_variables(tracking_uri(root, SQLITE + DATABASE), f"{HOST}:{mlflow}"),
             prepare=lambda: (root / DATABASE).exists() or prepare_database(root, SQLITE + DATABASE),
         ),
         Service(
@@ -180,10 +182,24 @@ def up(root: Path, say: Callable[[str], None] = print, seconds: float = 180.0) -
         except BaseException:
             _end(root, records, started)
             raise
-    for service in wanted.values():
-        say(f"{service.what:<30} {service.address or 'served; see the Prefect UI'}")
+    for what, address in pages(root, wanted).items():
+        say(f"{what:<40} {address}")
     say(f"The Prefect UI asks for a password; it is in {access_file(root)}")
     return {name: service.address for name, service in wanted.items() if service.address}
+
+
+def pages(root: Path, wanted: Mapping[str, Service]) -> dict[str, str]:
+    """What there is to open, and exactly where."""
+    prefect, mlflow, explorer = (wanted[name].address for name in ("prefect", "mlflow", "explorer"))
+    runs = list_path(experiment_id(tracking_uri(root, SQLITE + DATABASE)))
+    report = {"The report of the last run": f"{explorer}/report"} if (root / REPORT).exists() else {}
+    return {
+        "The explorer": explorer,
+        **report,
+        "Runs, and what starts them (Prefect)": f"{prefect}/runs",
+        f"The deployments of {DECLARED}": f"{prefect}/deployments",
+        "Versions compared (MLflow)": f"{mlflow}/{runs}",
+    }
 
 
 def down(root: Path, say: Callable[[str], None] = print) -> list[str]:

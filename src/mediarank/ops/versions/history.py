@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from mediarank.ops.runs.tracked_values import evaluated_systems, parse_metrics
 from mediarank.ops.versions.changes import DataChanges, data_changes
@@ -50,6 +50,21 @@ class Described:
     changes: DataChanges | None
     metrics: Mapping[str, float] | None
     same_as: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        version = self.version
+        return {
+            "name": version.name,
+            "commit": version.commit,
+            "tags": list(version.tags),
+            "when": version.when.isoformat(),
+            "subject": version.subject,
+            "data_version": version.lock.data_version,
+            "changes": None if self.changes is None else self.changes.summary(),
+            "metrics": None if self.metrics is None else dict(self.metrics),
+            "same_as": self.same_as,
+        }
 
     def summary(self, metric: str | None = None) -> str:
         """A few lines for people: its name, its changes, the best method of each system."""

@@ -22,6 +22,13 @@ KERNELS: Final[Mapping[str, Kernel]] = {
     "sound": "intersection",
     "network": "intersection",
 }
+KERNEL_FUSION: Final = "kernel_fusion"
+"""Ours: one classifier on the weighted sum of all kernels; see `kernel_fusion.py`."""
+METHODS: Final = (*FUSIONS, KERNEL_FUSION)
+DEFAULT: Final = (
+    "average", "meta_only", "naive", "equal_weights", "recycling", "out_of_fold",
+    "average_log_odds", "recycling_log_odds", "log_odds", KERNEL_FUSION,
+)  # fmt: skip
 RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 """Unseen clips per training clip in the paper's experiment."""
 
@@ -35,10 +42,10 @@ class Config:
         by frame; for `network`, one without negative values, such as the probabilities of its classes
     base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
         list means all types that have base models
-    methods : fusions to fit, of `learners/fusion/fusion_methods.py`
+    methods : fusions to fit, of `learners/fusion/fusion_methods.py`, and `kernel_fusion`
     serve : the method that answers, a fusion or one of the classifiers; by default the one that is best on validation
     svm : how base classifiers are trained
-    refit : out-of-fold fusions get classifiers that are trained on `rank` as well
+    refit : out-of-fold fusions and `kernel_fusion` get classifiers that are trained on `rank` as well
     repeats, ratios : of the paper's experiment, for the report; 0 repeats leave it out
     """
 
@@ -49,7 +56,7 @@ class Config:
     sound: str = "sound"
     network: str = "network_classes"
     base_models: tuple[str, ...] = ()
-    methods: tuple[str, ...] = tuple(FUSIONS)
+    methods: tuple[str, ...] = DEFAULT
     serve: str | None = None
     svm: ClipSVMConfig = field(default_factory=ClipSVMConfig)
     refit: bool = True
@@ -59,10 +66,10 @@ class Config:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        unknown = [method for method in self.methods if method not in FUSIONS]
+        unknown = [method for method in self.methods if method not in METHODS]
         if unknown or not self.methods:
             raise ConfigError(
-                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(FUSIONS)}."
+                f"systems.events.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(METHODS)}."
             )
         if not self.classifiers:
             raise ConfigError(f"systems.events.classifiers: none; choose from {', '.join(KERNELS)}.")
@@ -84,3 +91,8 @@ class Config:
     def features(self) -> tuple[str, ...]:
         """The feature types that are used directly."""
         return tuple(dict.fromkeys(self.looks_at.values()))
+
+    @property
+    def fusions(self) -> tuple[str, ...]:
+        """The methods that need nothing but scores."""
+        return tuple(method for method in self.methods if method != KERNEL_FUSION)

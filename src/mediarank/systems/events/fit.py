@@ -3,7 +3,8 @@
 Four base classifiers look at clips: motion, objects, scene and sound. They are trained on the role `base`; fusions
 learn from the role `rank`, which the classifiers have not seen, and from the classifiers' scores of their own training
 clips. Where classifiers may be trained again, plain stacking and our own fusion use cross-validated scores of both
-roles and classifiers refitted on both. `validation.py` decides which method is served.
+roles and classifiers refitted on both. `kernel_fusion.py` fuses kernels instead of scores. `validation.py` decides
+which method is served.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from mediarank.base_models.object_bank import object_bank
 from mediarank.base_models.pool import SVMPool
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events.config import KERNELS, Classifier, Config
+from mediarank.systems.events.config import KERNEL_FUSION, KERNELS, Classifier, Config
 from mediarank.systems.events.event_labels import shown_events
+from mediarank.systems.events.kernel_fusion import KernelFusion, fit_kernel_fusion
 from mediarank.systems.events.model import FROZEN, REFITTED, Model
 from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
-from mediarank.systems.events.validation import Judged, Truth, validate
+from mediarank.systems.events.validation import Judged, Truth, choose, figures, validate
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
 
@@ -118,13 +120,13 @@ def fit_clips(
         _probabilities(trained[FROZEN], clips, of_role) for of_role in (clips.rank, clips.valid, clips.test)
     )
     sets = {FROZEN: Judged(held_in, out_of_fold, unseen, valid)}
-    if config.refit and any(fusion(method).source == "out_of_fold" for method in config.methods):
+    if config.refit and any(fusion(method).source == "out_of_fold" for method in config.fusions):
         trained[REFITTED] = _train(clips, clips.base + clips.rank, config)
         again, both = (_stacked([getattr(t, k) for t in trained[REFITTED].values()]) for k in ("held_in", "held_out"))
         n = len(clips.base)
         sets[REFITTED] = Judged(again[:n], both[:n], both[n:], _probabilities(trained[REFITTED], clips, clips.valid))
     uses, weights = {}, {}
-    for method in config.methods:
+    for method in config.fusions:
         kind = fusion(method)
         uses[method] = REFITTED if REFITTED in trained and kind.source == "out_of_fold" else FROZEN
         found = sets[uses[method]]
@@ -143,7 +145,13 @@ def fit_clips(
     }  # fmt: skip
     groups = np.unique([clips.groups.get(clip, clip) for clip in clips.base + clips.rank], return_inverse=True)[1]
     truth = Truth(marks["base"], marks["rank"], marks["valid"], groups)
-    validation = validate(sets, uses, tuple(clips.matrices), FROZEN, truth, config.seed)
+    alone = {name: sets[FROZEN].honest[:, :, column] for column, name in enumerate(clips.matrices)}
+    kernels = None
+    if KERNEL_FUSION in config.methods:
+        kernels, honest = _kernel_fusion(clips, config)
+        alone = {KERNEL_FUSION: honest, **alone}
+    judged = validate(sets, uses, alone, truth, config.seed)
+    validation = figures(judged)
     model = Model(
         tuple(clips.shown),
         {which: {name: t.classifier for name, t in found.items()} for which, found in trained.items()},
@@ -153,7 +161,8 @@ def fit_clips(
         base_models,
         pools or {},
         validation,
-        choose_served(validation, config.serve),
+        choose_served(validation, config.serve or choose(judged, KERNEL_FUSION)),
+        kernels,
     )
     return model, scores
 
@@ -161,9 +170,17 @@ def fit_clips(
 def _train(clips: Clips, members: Sequence[str], config: Config) -> dict[str, Trained]:
     labels = clips.labels(members)
     return {
-        name: train(name, KERNELS[name], matrix, labels, members, config.svm, clips.groups)
+        name: train(name, KERNELS.get(name, "intersection"), matrix, labels, members, config.svm, clips.groups)
         for name, matrix in clips.matrices.items()
     }
+
+
+def _kernel_fusion(clips: Clips, config: Config) -> tuple[KernelFusion, Doubles]:
+    """The fusion of kernels, and its log-odds of the clips of `base`, `rank` and `valid`, held out."""
+    members = clips.base + (clips.rank if config.refit else ())
+    kernels, held_out = fit_kernel_fusion(clips.matrices, clips.labels(members), members, config.svm, clips.groups)
+    others = clips.valid if config.refit else clips.rank + clips.valid
+    return kernels, np.concatenate([held_out, kernels.log_odds(clips.matrices, others)])
 
 
 def _probabilities(trained: Mapping[str, Trained], clips: Clips, members: Sequence[str]) -> Doubles:
@@ -206,10 +223,10 @@ def _learnable(event: str, members: frozenset[str], base: Sequence[str]) -> bool
 def _figures(scores: Mapping[str, EventScores], clips: Clips, config: Config) -> dict[str, Any]:
     """The paper's figures 2, 4 and 5 on this collection, as columns; events without a test clip are left out."""
     measurable = {event: found for event, found in scores.items() if found.test_y.any()}
-    if not config.repeats or not measurable:
+    if not config.repeats or not measurable or not config.fusions:
         return {}
     result = run_protocol(
-        measurable, methods=config.methods, ratios=config.ratios, repeats=config.repeats, seed=config.seed
+        measurable, methods=config.fusions, ratios=config.ratios, repeats=config.repeats, seed=config.seed
     )
     first = next(iter(measurable.values()))
     tables = {

@@ -14,6 +14,8 @@ from mediarank.base_models.object_bank import object_bank
 from mediarank.base_models.pool import SVMPool
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.systems.arrays import Below
+from mediarank.systems.events.config import KERNEL_FUSION
+from mediarank.systems.events.kernel_fusion import KernelFusion
 from mediarank.systems.model import Answer, Arrays, Described, Needs, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, shared_items
 
@@ -23,7 +25,7 @@ Classifiers = Mapping[str, Mapping[str, ClipClassifier]]
 
 
 class Model(RankingModel):
-    """The methods are the fusions, then each frozen classifier alone.
+    """The methods are the fusions of scores, the fusion of kernels, then each frozen classifier alone.
 
     classifiers : set -> name -> classifier; the frozen ones are trained on `base`, the refitted ones on `rank` as well
     uses : fusion -> the set that it fuses
@@ -31,6 +33,7 @@ class Model(RankingModel):
     looks_at : classifier -> the feature type that it uses
     base_models : feature types whose concept models look for objects
     pools : feature type -> its concept models; opened when a method looks for objects
+    kernels : the fusion of kernels, if it was fitted
     """
 
     def __init__(
@@ -44,10 +47,12 @@ class Model(RankingModel):
         pools: Mapping[str, SVMPool],
         validation: Mapping[str, float],
         served: str,
+        kernels: KernelFusion | None = None,
     ) -> None:
+        self.kernels = kernels
         self.names, self.classifiers, self.uses, self.weights = tuple(events), classifiers, uses, weights
         self.alone = tuple(classifiers[FROZEN])
-        self.methods = (*uses, *self.alone)
+        self.methods = (*uses, *([KERNEL_FUSION] if kernels else []), *self.alone)
         self.looks_at = {name: kind for name, kind in looks_at.items() if name in self.alone}
         self.base_models = tuple(base_models) if "objects" in self.alone else ()
         self.pools, self.validation, self.served = pools, validation, served
@@ -71,13 +76,15 @@ class Model(RankingModel):
         return self.fused(matrices, items, names, method)
 
     def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
-        """Scores for one event by its SVMs; evaluations count clips × base classifiers."""
+        """Scores for one event by its SVMs; evaluations count clips × base classifiers × events that are compared."""
         scores = self.rank(described, items, [name], method)[:, 0]
-        return Answer(scores, len(items) * len(self.used(self.method(method))), len(items) * len(self.alone))
+        chosen = self.method(method)
+        compared = len(self.names) if chosen == KERNEL_FUSION and self.kernels and self.kernels.share else 1
+        return Answer(scores, len(items) * len(self.used(chosen)) * compared, len(items) * len(self.alone))
 
     def used(self, method: str) -> tuple[str, ...]:
         """The base classifiers that a method uses."""
-        return self.alone if method in self.uses else (method,)
+        return (method,) if method in self.alone else self.alone
 
     def fused(
         self,
@@ -91,15 +98,17 @@ class Model(RankingModel):
         unknown = [name for name in names or () if name not in self.names]
         if unknown:
             raise DataError(f"There is no model of the event {unknown[0]!r}; there are: {', '.join(self.names[:20])}.")
-        which = self.classifiers[self.uses.get(chosen, FROZEN)]
-        scores = np.stack(
-            [which[name].probabilities(matrices[name], clips, names) for name in self.used(chosen)], axis=2
-        )
-        if chosen not in self.uses:
-            return np.ascontiguousarray(scores[:, :, 0])
-        rows = [self.names.index(name) for name in (self.names if names is None else names)]
+        if chosen in self.alone:
+            return self.classifiers[FROZEN][chosen].probabilities(matrices[chosen], clips, names)
+        if chosen == KERNEL_FUSION and self.kernels:
+            return self.kernels.log_odds(matrices, clips, names)
+        which, asked = self.classifiers[self.uses[chosen]], self.names if names is None else names
+        scores = np.stack([which[name].probabilities(matrices[name], clips, names) for name in self.alone], axis=2)
         kind, weights = fusion(chosen), self.weights[chosen]
-        columns = [kind.make().with_weights(weights[e]).predict(scores[:, k]) for k, e in enumerate(rows)]
+        columns = [
+            kind.make().with_weights(weights[self.names.index(event)]).predict(scores[:, k])
+            for k, event in enumerate(asked)
+        ]
         return np.stack(columns, axis=1) if columns else np.zeros((len(clips), 0))
 
     def _objects(self, described: Described, clips: Sequence[str]) -> FeatureMatrix:
@@ -125,6 +134,9 @@ class Model(RankingModel):
             "base_models": list(self.base_models),
             "classifiers": {},
         }
+        if self.kernels:
+            values, facts["kernels"] = self.kernels.to_arrays()
+            arrays |= {f"kernels.{part}": value for part, value in values.items()}
         for which, found in self.classifiers.items():
             facts["classifiers"][which] = {}
             for name, classifier in found.items():
@@ -153,6 +165,7 @@ class Model(RankingModel):
             parts.pools,
             facts["validation"],
             facts["served"],
+            KernelFusion.from_arrays(Below(arrays, "kernels."), facts["kernels"]) if "kernels" in facts else None,
         )
 
     @classmethod

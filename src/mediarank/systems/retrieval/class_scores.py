@@ -1,10 +1,9 @@
-"""Learned similarities inside φ: how probable each known class is for an item, compared between two items.
+"""How probable each known class is for an item, to be compared between two items inside φ (see `learned_types.py`).
 
 Paper 003 allows learned similarities in φ (section 2.1). Kernel ridge regression of class memberships, one class
 against all others, on the mean of one kernel per feature type gives a score per class; a softmax with a temperature
-makes probabilities of them. An item that was learned from has the scores of a fit without it. Probabilities and their
-square roots are two more feature types of φ: the cosine of the roots is Bhattacharyya's coefficient. An item of a
-class that nobody named is described by the known classes that it resembles.
+makes probabilities of them. An item that was learned from has the scores of a fit without it. An item of a class that
+nobody named is described by the known classes that it resembles.
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ from mediarank.similarity.fitted_kernel import FittedKernel, fit_kernel
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import FeatureMatrix, Floats, Judgments
 
-LEARNED_TYPES: Final = ("class_probabilities", "class_probability_roots")
-PENALTIES: Final = (0.03, 0.1, 0.3)
-TEMPERATURES: Final = (0.05, 0.1, 0.2)
-"""Lower ones suit known classes a little better, and cost much on queries of classes that were never seen."""
+PENALTIES: Final = (0.01, 0.03, 0.1)
+TEMPERATURES: Final = (0.05, 0.07, 0.1)
 BLOCK: Final = 1024
 """Items whose kernel values are held at a time."""
 
@@ -100,7 +97,7 @@ def fit_class_scores(
 
     features : the types of the collection's rows; of_types : those to learn from
     learning : items whose classes are learned; pool, choosing : the candidates and queries that choose the penalty
-        and the temperature by the mAP of Bhattacharyya's coefficient
+        and the temperature, by the mAP of the probability that query and candidate are of one class
     """
     rows = [np.asarray(collection.rows[list(features).index(name)], np.float32) for name in of_types]
     places = [collection.position[item] for item in learning]
@@ -134,11 +131,6 @@ def left_out_classes(classes: Sequence[str]) -> frozenset[str]:
     """
     names = sorted(set(classes))
     return frozenset(names[::5]) if len(names) >= 5 else frozenset()
-
-
-def learned_rows(probabilities: Floats) -> tuple[Floats, Floats]:
-    """What φ compares: one matrix for each of `LEARNED_TYPES`."""
-    return probabilities, np.sqrt(probabilities)
 
 
 def raw_scores(kernels: Sequence[FittedKernel], coef: Floats, rows: Sequence[Floats]) -> Floats:
@@ -183,8 +175,7 @@ class _Choice:
         self.relevance = Relevance.from_judgments(Judgments.from_classes(classes, choosing))
 
     def judge(self, probabilities: Floats) -> float:
-        roots = np.sqrt(probabilities)
         with threadpool_limits(1, user_api="blas"):
-            alike = roots[self.asked] @ roots[self.places].T
+            alike = probabilities[self.asked] @ probabilities[self.places].T
         ranks = rank_relevant(FeatureMatrix(np.array(self.queries), self.items, alike), self.relevance)
         return float(measure(ranks, "ap")[ranks.total > 0].mean())

@@ -26,11 +26,13 @@ class Collection:
     items : those that have all feature types, sorted
     classes : item -> class, for those that have one
     rows : one matrix per feature type, its rows in the order of `items`
+    asked : the last matrices as they are when their items are queries, for learned types, where the two differ
     """
 
     items: tuple[str, ...]
     classes: Mapping[str, str]
     rows: tuple[Floats, ...]
+    asked: tuple[Floats, ...] = ()
 
     @classmethod
     def of(cls, inputs: Inputs, features: Sequence[str]) -> Collection:
@@ -54,15 +56,21 @@ class Collection:
     def restricted_to(self, items: Sequence[str]) -> Collection:
         order = [self.position[item] for item in items]
         classes = {item: self.classes[item] for item in items if item in self.classes}
-        return Collection(tuple(items), classes, tuple(rows[order] for rows in self.rows))
+        rows, asked = (tuple(matrix[order] for matrix in matrices) for matrices in (self.rows, self.asked))
+        return Collection(tuple(items), classes, rows, asked)
 
-    def with_rows(self, more: Sequence[Floats]) -> Collection:
-        """The same items with more types for φ to compare."""
-        return Collection(self.items, self.classes, (*self.rows, *more))
+    def with_rows(self, more: Sequence[Floats], asked: Sequence[Floats]) -> Collection:
+        """The same items with more types for φ to compare; asked : their rows when they are queries"""
+        return Collection(self.items, self.classes, (*self.rows, *more), tuple(asked))
+
+    @property
+    def query_rows(self) -> tuple[Floats, ...]:
+        """One matrix per type: the items as queries."""
+        return (*self.rows[: len(self.rows) - len(self.asked)], *self.asked)
 
     def query(self, item: str) -> list[Floats]:
-        """The item's vectors, one per feature type."""
-        return [rows[self.position[item]] for rows in self.rows]
+        """The item's vectors as a query, one per feature type."""
+        return [rows[self.position[item]] for rows in self.query_rows]
 
     def scaled_phi(self, query: str, scaler: PhiScaler) -> Floats:
         """Scaled φ of the query and every item, (items, d)."""
@@ -76,7 +84,7 @@ class Collection:
         for start, stop in pairwise(bounds.tolist()):
             query = drawn.query[start]
             pairs = drawn.item[start:stop]
-            phi = phi_over_types([rows[query] for rows in self.rows], [rows[pairs] for rows in self.rows])
+            phi = phi_over_types([rows[query] for rows in self.query_rows], [rows[pairs] for rows in self.rows])
             values[start:stop] = scaler.apply(phi)
         return Triplets(values, drawn.visit, drawn.relevant, drawn.better, drawn.worse)
 

@@ -24,8 +24,10 @@ class Config:
         among them, and so is `unlabelled` where that is set
     class_scores : feature types from which class probabilities are learned, for the methods that compare them; by
         default those of `unlabelled`, or else all
+    whitened : feature types whose vectors are also compared with the differences within classes shrunk; by default
+        those of `unlabelled`; the cost grows with the cube of their length
     unlabelled : feature types that count, all alike, where there are no classes to learn from; by default all
-        (types of these two that are not among `features` are left out)
+        (types of these three that are not among `features` are left out)
     serve : the method that answers; by default the one that validated best
     new_classes : serve only what also suits queries of classes that were never seen; set it to false where every
         query will be of a known class
@@ -41,6 +43,7 @@ class Config:
     methods: tuple[str, ...] = ("best_fea", "uni_con", "ranksvm", "opr", "opar1", "opar2", "ogdr", "arow", "scw")
     serve: str | None = None
     class_scores: tuple[str, ...] = ()
+    whitened: tuple[str, ...] = ()
     unlabelled: tuple[str, ...] = ()
     new_classes: bool = True
     class_items: Count = 4000
@@ -61,13 +64,22 @@ class Config:
             )
         if not self.features:
             raise ConfigError("systems.retrieval.features: name at least one feature type.")
-        for setting in ("class_scores", "unlabelled"):  # a type that is taken out of `features` counts nowhere
+        for setting in (
+            "class_scores",
+            "whitened",
+            "unlabelled",
+        ):  # a type that is taken out of `features` counts nowhere
             object.__setattr__(self, setting, tuple(n for n in getattr(self, setting) if n in self.features))
 
     @property
     def scored_types(self) -> tuple[str, ...]:
         """The feature types from which class probabilities are learned."""
         return self.class_scores or self.unlabelled or self.features
+
+    @property
+    def whitened_types(self) -> tuple[str, ...]:
+        """The feature types whose vectors are whitened."""
+        return self.whitened or self.unlabelled
 
     def reads(self) -> Needs:
         """The feature types that the stage reads."""

@@ -2,8 +2,8 @@
 
 φ(q, p) holds one similarity per feature type and measure; a ranker over it is learned from triplets. A collection
 without classes gets a uniform combination, which needs none. Around it: `collection` (the collection as φ sees it),
-`class_scores` and `learned_methods` (learned similarities inside φ), `model` (what was fitted), `live` (search that
-learns from clicks) and `report` (how well it does).
+`class_scores`, `learned_types` and `learned_methods` (learned similarities inside φ), `model` (what was fitted),
+`live` (search that learns from clicks) and `report` (how well it does).
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
-from mediarank.systems.retrieval.class_scores import ClassScores, fit_class_scores, learned_rows, left_out_classes
+from mediarank.systems.retrieval.class_scores import left_out_classes
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
 from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS, candidates, harmless, padded
+from mediarank.systems.retrieval.learned_types import LearnedTypes, fit_learned_types
 from mediarank.systems.retrieval.model import Model
 from mediarank.types import ConfigError, NotApplicable
 
@@ -49,19 +50,19 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     learning, choosing = (sorted({*base, *rank}), valid) if valid else (base, rank)
     test, choosing = (inputs.labels.queries_among(items) for items in (test, choosing))
     enough = _enough(collection, learning, choosing)
-    class_scores: ClassScores | None = None
+    learned_types: LearnedTypes | None = None
     unseen: Collection | None = None
     asked = _sample(choosing, config.validation_queries, np.random.default_rng([config.seed, 2]))
     known = sorted({*base, *rank, *valid})
     if enough and set(config.methods) & set(LEARNED_METHODS):
         few = _sample(learning, config.class_items, np.random.default_rng([config.seed, 4]))
-        class_scores, probabilities = fit_class_scores(
-            collection, config.features, config.scored_types, few, known, asked
-        )
-        unseen = _unseen(collection, config, class_scores, few, known, asked) if config.new_classes else None
-        collection = collection.with_rows(learned_rows(probabilities))
+        types = (config.features, config.scored_types, config.whitened_types)
+        learned_types, more = fit_learned_types(collection, *types, few, known, asked)
+        unseen = _unseen(collection, config, learned_types, few, known, asked) if config.new_classes else None
+        collection = more
+    to_learn = collection.restricted_to(to_scale)
     scaler = fit_scaler(
-        collection.restricted_to(to_scale).rows, config.scaling_pairs, np.random.default_rng([config.seed, 0])
+        to_learn.rows, config.scaling_pairs, np.random.default_rng([config.seed, 0]), to_learn.query_rows
     )
     if not enough:
         return _without_labels(collection, scaler, config)
@@ -90,7 +91,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         if learnable
         else "No method ranks the validation queries better than chance, so the uniform combination"
         " is served: the classes say nothing about how the items look.",
-        class_scores,
+        learned_types,
     )
     tested = _sample(test, config.test_queries, np.random.default_rng([config.seed, 3]))
     return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
@@ -105,21 +106,20 @@ def _left_out(collection: Collection, learning: Sequence[str], asked: Sequence[s
 def _unseen(
     collection: Collection,
     config: Config,
-    scores: ClassScores,
+    learned: LearnedTypes,
     learning: Sequence[str],
     known: Sequence[str],
     asked: Sequence[str],
 ) -> Collection | None:
-    """The collection with class probabilities learned without a fifth of the classes; None without their queries."""
+    """The collection with types that are learned without a fifth of the classes; None without their queries."""
     queries = set(_left_out(collection, learning, asked))
     out = left_out_classes([collection.classes[item] for item in learning])
     rest = [item for item in asked if item not in queries]
     if not (queries and rest):
         return None
     kept = [item for item in learning if collection.classes[item] not in out]
-    fixed = ([scores.penalty], [scores.temperature])
-    _, found = fit_class_scores(collection, config.features, scores.features, kept, known, rest, *fixed)
-    return collection.with_rows(learned_rows(found))
+    types = (config.features, config.scored_types, config.whitened_types)
+    return fit_learned_types(collection, *types, kept, known, rest, like=learned.scores)[1]
 
 
 def fit_methods(
@@ -152,7 +152,7 @@ def fit_methods(
     linear = {method: found for method, found in fitted.items() if method not in CURVED}
     for method in config.methods:
         if method in LEARNED_METHODS:
-            tried = candidates(method, plain, validation, linear)
+            tried = candidates(method, plain, validation, _to_blend(linear))
             if method == "blend":
                 tried = harmless(tried, _best_plain(linear).ranker, novel) or tried[:1]
             fitted[method] = fit_best(method, triplets, validation, tried)
@@ -163,6 +163,12 @@ def _best_plain(fitted: Mapping[str, Chosen]) -> Chosen:
     """The best validated of the linear methods that look at the feature types alone."""
     plain = [found for method, found in fitted.items() if method not in (*CURVED, *LEARNED_METHODS)]
     return max(plain, key=lambda found: found.validation_map)
+
+
+def _to_blend(linear: Mapping[str, Chosen]) -> dict[str, Chosen]:
+    """Methods that blend with learned similarities: the best validated one, and what needs no labels."""
+    best = max(linear, key=lambda method: linear[method].validation_map)
+    return {method: found for method, found in linear.items() if method in (best, UNIFORM, SOME)}
 
 
 def without_labels(config: Config) -> str:

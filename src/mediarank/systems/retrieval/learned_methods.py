@@ -1,8 +1,9 @@
-"""Methods that compare class probabilities, beside the similarities that nobody taught (see `class_scores.py`).
+"""Methods that compare class probabilities, beside the similarities that nobody taught (see `learned_types.py`).
 
 All are linear in φ with its learned dimensions, so search, explanation and feedback treat them like any other:
-`posteriors` ranks by one learned similarity, cosine or Bhattacharyya's coefficient; `learned_similarity` is OPAR-II
-over all of φ; `blend` is a convex combination of a fitted linear method on plain φ and a learned similarity.
+`posteriors` ranks by one learned similarity, the probability of one class or Bhattacharyya's coefficient;
+`learned_similarity` is OPAR-II over all of φ; `blend` is a convex combination of a fitted linear method on plain φ,
+the cosine of whitened vectors and a learned similarity.
 
 Class probabilities say little of an item whose class was never seen. So a fifth of the classes is left out of a second
 fit, and its queries tell which combinations lose nothing there (`harmless`).
@@ -21,9 +22,14 @@ from mediarank.similarity.phi import SIMILARITIES
 from mediarank.types import Floats
 
 LEARNED_METHODS: Final = ("posteriors", "learned_similarity", "blend")
-COSINES: Final = {"cosine": 0, "bhattacharyya": len(SIMILARITIES)}
-"""Learned similarities by their place behind plain φ; the second is the cosine of the square roots."""
-SHARES: Final = (0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9)
+COSINES: Final = {"one class": 0, "bhattacharyya": len(SIMILARITIES)}
+"""Learned similarities by their place behind plain φ."""
+WHITENED: Final = 2 * len(SIMILARITIES)
+"""The place of the whitened vectors' cosine, where there are such vectors."""
+SHARES: Final = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Of the learned similarity in a blend."""
+WHITENED_SHARES: Final = (0.5,)
+"""Of the whitened vectors' cosine in the rest of a blend, beside none and all."""
 COSTS: Final = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 
 
@@ -31,33 +37,52 @@ def candidates(method: str, plain: int, validation: Validation, fitted: Mapping[
     """The rankers that a method of `LEARNED_METHODS` chooses from.
 
     plain : dimensions of φ without the learned ones; validation : φ with them
-    fitted : linear methods on plain φ, padded with zeros; those that blend with class probabilities
+    fitted : linear methods on plain φ, padded with zeros; those that blend with learned similarities
     """
-    d = validation.phi.shape[2]
     if method == "learned_similarity":
         return [OPAR2(C=cost) for cost in COSTS]
-    single = {name: np.eye(d, dtype=np.float32)[plain + place] for name, place in COSINES.items()}
+    axes = np.eye(validation.phi.shape[2], dtype=np.float32)[plain:]
+    single = {name: axes[place] for name, place in COSINES.items()}
     if method == "posteriors":
         return [FixedWeights(name, axis) for name, axis in single.items()]
-    own = {name: _unit(chosen.ranker.ranking_weights, validation) for name, chosen in fitted.items()}
     learned = {name: _unit(axis, validation) for name, axis in single.items()}
     return [
-        FixedWeights(f"{share:.0%} {name}, {1 - share:.0%} {method}", (1 - share) * weights + share * axis)
-        for method, weights in own.items()
+        FixedWeights(f"{share:.0%} {name}, {1 - share:.0%} {own}", (1 - share) * weights + share * axis)
+        for own, weights in _untaught(axes, validation, fitted).items()
         for name, axis in learned.items()
         for share in SHARES
     ]
 
 
+def _untaught(axes: Floats, validation: Validation, fitted: Mapping[str, Chosen]) -> dict[str, Floats]:
+    """What blends with class probabilities: methods on plain φ, each with a share of the whitened cosine, if any."""
+    own = {name: _unit(chosen.ranker.ranking_weights, validation) for name, chosen in fitted.items()}
+    if len(axes) <= WHITENED:
+        return own
+    whitened = _unit(axes[WHITENED], validation)
+    mixed = {
+        f"({share:.0%} whitened, {1 - share:.0%} {name})": (1 - share) * weights + share * whitened
+        for share in WHITENED_SHARES
+        for name, weights in own.items()
+    }
+    return own | mixed | {"whitened": whitened}
+
+
 def harmless(tried: Sequence[Ranker], plain: Ranker, novel: Validation | None) -> list[Ranker]:
-    """Those that rank queries of classes never seen no worse than a method on plain φ does.
+    """Those that rank queries of classes never seen better than a method on plain φ, by a standard error or more.
+
+    The queries are few, so one standard error is what it takes to be "no worse" on others; where no ranker reaches it,
+    a difference of 0 is enough, and where none reaches that, none is returned.
 
     novel : such queries, or None where there are too few classes to tell; then all are returned
     """
     if novel is None:
         return list(tried)
-    bound = novel.judge(plain)[0]
-    return [ranker for ranker in tried if novel.judge(ranker)[0] >= bound]
+    bound = novel.precisions(plain)
+    gains = [novel.precisions(ranker) - bound for ranker in tried]
+    sure = [gain.mean() >= gain.std() / np.sqrt(len(gain)) for gain in gains]
+    enough = sure if any(sure) else [gain.mean() >= 0 for gain in gains]
+    return [ranker for ranker, fine in zip(tried, enough, strict=True) if fine]
 
 
 def padded(ranker: Any, dimensions: int) -> FixedWeights:

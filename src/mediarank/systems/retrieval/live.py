@@ -191,7 +191,7 @@ class LiveRanker:
         """Of where learning starts: feedback learned from another start has to be learned again."""
         start = hashlib.sha256(repr((self.features, self.method, self.variance, self.caution)).encode())
         own = ranker_arrays(str(self.method), self._base)
-        own |= self.model.class_scores.arrays() if self.model.class_scores else {}
+        own |= self.model.learned_types.arrays() if self.model.learned_types else {}
         for array in (self.model.scaler.mean, self.model.scaler.deviation, *(own[name] for name in sorted(own))):
             start.update(np.ascontiguousarray(array).tobytes())
         return start.hexdigest()
@@ -205,9 +205,9 @@ class LiveRanker:
     def _candidates(self, vectors: Sequence[Floats], shortlist: Shortlist, count: int) -> np.ndarray[Any, Any]:
         """Places of the shortlist's candidates, and of as many items whose class probabilities are most alike."""
         found = shortlist.candidates(vectors, count)
-        if self.model.class_scores is None:
+        if self.model.learned_types is None:
             return np.sort(found)
-        alike = self.model.learned[-1] @ self.model.phi_vectors(vectors)[-1]
+        alike = self.model.learned[1] @ self.model.phi_vectors(vectors)[len(self.features) + 1]
         return np.union1d(found, top(alike, min(count, len(alike))))
 
     def _places(self, items: Sequence[str]) -> np.ndarray[Any, Any]:

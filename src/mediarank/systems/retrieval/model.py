@@ -13,8 +13,8 @@ from mediarank.learners.pairwise.phi_rankers import CURVED, Ranker, ranker_array
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.model import Arrays, Described, Needs, Orders, Parts, RankingModel
-from mediarank.systems.retrieval.class_scores import LEARNED_TYPES, ClassScores, learned_rows
 from mediarank.systems.retrieval.collection import Collection, phi_names
+from mediarank.systems.retrieval.learned_types import LearnedTypes, as_items
 from mediarank.types import DataError, Doubles, Floats, shared_items
 
 
@@ -28,9 +28,8 @@ class Model(RankingModel):
     rankers : method -> what scores scaled φ
     parameters : method -> the settings that were chosen
     warning : why nothing was learned, if so
-    class_scores : how class probabilities follow from vectors, where they were learned
-    learned : the items' own, one matrix for each of `LEARNED_TYPES`; what was learned from has those of a fit
-        without it
+    learned_types : what φ compares beside the feature types, where it was learned
+    learned : the items' rows of these; what was learned from has the class probabilities of a fit without it
     """
 
     orders: ClassVar[Orders] = "names"
@@ -43,7 +42,7 @@ class Model(RankingModel):
     served: str
     parameters: Mapping[str, Mapping[str, Any]]
     warning: str | None = None
-    class_scores: ClassScores | None = None
+    learned_types: LearnedTypes | None = None
     learned: tuple[Floats, ...] = ()
 
     @classmethod
@@ -57,7 +56,7 @@ class Model(RankingModel):
         served: str,
         parameters: Mapping[str, Mapping[str, Any]],
         warning: str | None,
-        class_scores: ClassScores | None = None,
+        learned_types: LearnedTypes | None = None,
     ) -> Model:
         """collection : its rows are those of the features, then the learned ones"""
         rows, learned = collection.rows[: len(features)], collection.rows[len(features) :]
@@ -71,7 +70,7 @@ class Model(RankingModel):
             served,
             parameters,
             warning,
-            class_scores,
+            learned_types,
             learned,
         )
 
@@ -93,7 +92,7 @@ class Model(RankingModel):
     @property
     def phi_types(self) -> tuple[str, ...]:
         """What φ compares: the feature types, then the learned ones."""
-        return (*self.features, *(LEARNED_TYPES if self.class_scores else ()))
+        return (*self.features, *(self.learned_types.names if self.learned_types else ()))
 
     @property
     def phi_rows(self) -> tuple[Floats, ...]:
@@ -101,12 +100,10 @@ class Model(RankingModel):
         return (*self.rows, *self.learned)
 
     def phi_vectors(self, vectors: Sequence[Floats]) -> list[Floats]:
-        """A query's vectors for φ: one per feature type, and what its class probabilities are by them."""
-        if self.class_scores is None:
+        """A query's vectors for φ: one per feature type, and what follows from them for the learned types."""
+        if self.learned_types is None:
             return list(vectors)
-        known = dict(zip(self.features, vectors, strict=True))
-        found = self.class_scores.probabilities([known[name][None] for name in self.class_scores.features])
-        return [*vectors, *(matrix[0] for matrix in learned_rows(found))]
+        return [*vectors, *self.learned_types.of_query(dict(zip(self.features, vectors, strict=True)))]
 
     def predict(self, method: str, phi: Floats) -> Floats:
         """Scores (n,) of scaled φ (n, d); methods that are not linear look at the feature types alone."""
@@ -156,13 +153,14 @@ class Model(RankingModel):
             "parameters": {method: dict(found) for method, found in self.parameters.items()},
         }
         facts |= {"best_fea": self.best_feature} if self.best_feature else {}
-        if self.class_scores is not None:
+        if self.learned_types is not None:
             arrays |= {
-                **self.class_scores.arrays(),
+                **self.learned_types.arrays(),
                 "class_items": np.array(self.names),
-                "class_rows": self.learned[0],
+                "class_rows": np.ascontiguousarray(self.learned[0][:, :-1]),
+                **({"whitened_rows": self.learned[2]} if self.learned_types.whitening else {}),
             }
-            facts["class_scores"] = self.class_scores.facts()
+            facts["class_scores"] = self.learned_types.facts()
         return arrays, facts | ({"warning": self.warning} if self.warning else {})
 
     @classmethod
@@ -176,12 +174,11 @@ class Model(RankingModel):
             np.asarray(matrix.values) if tuple(matrix.ids.tolist()) == names else matrix.rows(names)
             for matrix in matrices.values()
         )
-        class_scores = None
+        learned_types = None
         learned: tuple[Floats, ...] = ()
         if facts.get("class_scores"):
-            class_scores = ClassScores.restored(arrays, facts["class_scores"])
-            described = dict(zip(features, rows, strict=True))
-            learned = learned_rows(_class_rows(class_scores, arrays, names, described))
+            learned_types = LearnedTypes.restored(arrays, facts["class_scores"])
+            learned = _learned_rows(learned_types, arrays, names, dict(zip(features, rows, strict=True)))
         return cls(
             features,
             names,
@@ -192,7 +189,7 @@ class Model(RankingModel):
             facts["served"],
             facts["parameters"],
             facts.get("warning"),
-            class_scores,
+            learned_types,
             learned,
         )
 
@@ -202,18 +199,25 @@ class Model(RankingModel):
         return Needs(features, collection=features)
 
 
-def _class_rows(
-    scores: ClassScores, arrays: Mapping[str, Any], names: Sequence[str], rows: Mapping[str, Floats]
-) -> Floats:
-    """Class probabilities of every item; those of an item that came after the fit follow from its vectors."""
-    kept, items = arrays["class_rows"], arrays["class_items"].tolist()
+def _learned_rows(
+    learned: LearnedTypes, arrays: Mapping[str, Any], names: Sequence[str], rows: Mapping[str, Floats]
+) -> tuple[Floats, ...]:
+    """The learned rows of every item; those of an item that came after the fit follow from its vectors."""
+    items = arrays["class_items"].tolist()
+    probabilities = np.asarray(arrays["class_rows"])
+    whitened = np.asarray(arrays["whitened_rows"]) if learned.whitening else None
     if tuple(items) == tuple(names):
-        return np.asarray(kept)
+        return as_items(probabilities, whitened)
     place = {item: k for k, item in enumerate(items)}
-    found = np.empty((len(names), kept.shape[1]), np.float32)
     old = [k for k, name in enumerate(names) if name in place]
-    new = [k for k, name in enumerate(names) if name not in place]
-    found[old] = kept[[place[names[k]] for k in old]]
-    if new:
-        found[new] = scores.probabilities([rows[name][new] for name in scores.features])
-    return found
+    new = {type_: matrix[[k for k, name in enumerate(names) if name not in place]] for type_, matrix in rows.items()}
+    kept = [place[names[k]] for k in old]
+
+    def joined(before: Floats, after: Floats) -> Floats:
+        found = np.empty((len(names), before.shape[1]), np.float32)
+        found[old], found[np.setdiff1d(np.arange(len(names)), old)] = before[kept], after
+        return found
+
+    fresh = learned.scores.probabilities([new[name] for name in learned.scores.features])
+    moved = joined(whitened, learned.whitening.apply(new)) if learned.whitening and whitened is not None else None
+    return as_items(joined(probabilities, fresh), moved)

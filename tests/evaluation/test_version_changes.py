@@ -6,8 +6,8 @@ import copy
 import doctest
 from typing import Any
 
-from mediarank.evaluation import report_summary
-from mediarank.evaluation.report_summary import changes, is_new, new_items
+from mediarank.evaluation import report_summary, version_changes
+from mediarank.evaluation.version_changes import changes, headline, is_new, new_items
 
 RESULT = {
     "served": "rankboost",
@@ -67,4 +67,14 @@ def test_systems_that_come_and_go() -> None:
 
 
 def test_examples() -> None:
-    assert doctest.testmod(report_summary).failed == 0
+    for module in (report_summary, version_changes):
+        assert doctest.testmod(module).failed == 0
+
+
+def test_a_run_is_named_by_what_is_new() -> None:
+    assert headline(BEFORE, BEFORE) == "nothing new"
+    assert headline(BEFORE, after(prints={**BEFORE["prints"], "p3": "d3"})) == "1 new item"
+    assert headline(BEFORE, after(prints={"p1": "d1"})) == "other items"
+    assert headline(BEFORE, after(labels={"boat": 4})) == "new labels"
+    assert headline(BEFORE, after(settings={})) == "new settings"
+    assert headline(BEFORE, after(systems={"concepts": {**RESULT, "mean": 0.7}})) == "new results"

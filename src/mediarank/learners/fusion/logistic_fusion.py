@@ -1,12 +1,11 @@
-"""Fusion of log-odds: our own method, which goes beyond recycling.
+"""Logistic regression over scores or, as it was meant, over their log-odds, shrunk towards equal weights.
 
 The odds of independent classifiers multiply, so their logarithms add up: three classifiers that each find an event
-rather likely are together almost certain, which a weighted sum of probabilities can't express. `LogOdds` is a logistic
-regression over log-odds, shrunk towards equal weights.
+rather likely are together almost certain, which a weighted sum of probabilities can't express.
 
 The score that a training clip would have had as an unseen clip is not known, but there are two estimates: its equalised
 held-in score, by the models that are fused, with the distribution of a few unseen clips; and its out-of-fold score, by
-weaker models. Their errors have different causes, so `BlendedLogOdds` learns from their mean.
+weaker models. Their errors have different causes, so `BlendedLogistic` learns from their mean.
 """
 
 from __future__ import annotations
@@ -16,15 +15,13 @@ from typing import Annotated, ClassVar, Final
 
 import numpy as np
 from pydantic import Field
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from mediarank.learners.fusion.equalisation import equalise
-from mediarank.learners.fusion.linear_fusion import Fusion, Marks, Strength
+from mediarank.learners.fusion.linear_fusion import Fusion, Marks, Scale, Strength
 from mediarank.learners.fusion.weighted_ridge import with_bias
-from mediarank.types import DataError, Doubles
+from mediarank.types import Doubles
 
-SUREST: Final = 1e-4
-"""Probabilities are kept at least this far from 0 and 1, so that no single classifier decides alone."""
 PRIOR: Final = 0.5
 """The weight that each classifier is shrunk to: between 1, for independent classifiers, and 1/M, for equal ones."""
 LOOSE: Final = 1e-6
@@ -32,24 +29,17 @@ LOOSE: Final = 1e-6
 
 
 @dataclass
-class LogOdds(Fusion):
-    """Minimises `Σ log(1 + exp(−y z)) + ½ strength ‖w − ½‖²` over the log-odds of source and target.
+class Logistic(Fusion):
+    """Minimises `Σ log(1 + exp(−y z)) + ½ strength ‖w − ½‖²` over the scores of source and target.
 
     recycled : the source's scores are held-in, and are equalised first
     doubt : of that equalisation
     """
 
+    scale: Scale = "log_odds"
     strength: Strength = 3.0
     recycled: bool = False
     doubt: Annotated[float, Field(ge=0)] = 0.0
-
-    def prepared(self, scores: Doubles) -> Doubles:
-        if scores.min() < 0 or scores.max() > 1:
-            raise DataError(
-                f"Log-odds need probabilities, but the scores range from {scores.min():.3g} to {scores.max():.3g}; "
-                "calibrate them, or choose another fusion."
-            )
-        return np.asarray(logit(np.clip(scores, SUREST, 1 - SUREST)))
 
     def learn(self, source: Doubles, source_y: Marks, target: Doubles, target_y: Marks) -> Doubles:
         if self.recycled:
@@ -59,8 +49,8 @@ class LogOdds(Fusion):
 
 
 @dataclass
-class BlendedLogOdds(LogOdds):
-    """Log-odds of a source that was scored twice: the first half of its columns held-in, the second out-of-fold."""
+class BlendedLogistic(Logistic):
+    """The same of a source that was scored twice: the first half of its columns held-in, the second out-of-fold."""
 
     times_scored: ClassVar[int] = 2
 
