@@ -32,10 +32,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from concepts_compare import Run, priced, summary
+from concepts_compare import Run, priced, summary, trace
 from concepts_data import Described, describe
 from concepts_network import network_rows
 from concepts_speed import speed
+from rivals_lightgbm import LightGBMStacking
 from threadpoolctl import threadpool_limits
 
 from mediarank import store
@@ -49,7 +50,6 @@ from mediarank.learners.boosting.choice import Examples
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.boosting.plan import Plan
 from mediarank.learners.boosting.rankboost import RankBoost
-from mediarank.learners.fusion.stacking import LightGBMStacking
 from mediarank.systems.concepts.config import Config
 from mediarank.systems.concepts.figures import (
     FULL,
@@ -59,7 +59,6 @@ from mediarank.systems.concepts.figures import (
     figure8,
     figure9,
     mean_curve,
-    trace,
     trace_scored,
 )
 from mediarank.systems.concepts.fit import METHODS, fit_rankers, rank_examples, settle

@@ -1,7 +1,8 @@
-"""How methods of the concepts benchmark are compared: speed-ups, gains, wins and significance over concepts."""
+"""How methods of the concepts benchmark are compared: timed curves, speed-ups, gains, wins and significance."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
 from mediarank.evaluation.significance import paired_randomisation
 from mediarank.learners.boosting.costs import Costs
 from mediarank.learners.boosting.plan import Plan, walk
-from mediarank.systems.concepts.figures import FULL, Axis, Trace, gain_at, mean_curve, speed_up
+from mediarank.systems.concepts.figures import DEPTHS, FULL, Axis, Trace, mean_curve
+from mediarank.types import FeatureMatrix
 
 TIE = 1e-9
 """Average precisions closer than this are equal: neither method wins the concept."""
@@ -34,6 +37,53 @@ class Run:
     chosen: Mapping[str, float]
     validation: Mapping[str, float]
     settings: Mapping[tuple[str, str, str, float], Sequence[Trace]]
+
+
+def trace(
+    plan: Plan,
+    models: ConceptModels,
+    features: Mapping[str, FeatureMatrix],
+    items: Sequence[str],
+    relevant: NDArray[np.bool_],
+    *,
+    depths: Sequence[int] = DEPTHS,
+    repeats: int = 3,
+) -> Trace:
+    """Rank `items`, sorted by id, step by step. The time of a step is its shortest over the repeats."""
+    times = np.full((repeats, len(plan)), np.inf)
+    for repeat in range(repeats):
+        ask = Questions(models, features, items)
+        kernels, evaluations, scores = [], [], []
+        steps = walk(plan, ask, len(items))
+        for step in range(len(plan)):
+            started = time.perf_counter()
+            state = next(steps)
+            times[repeat, step] = time.perf_counter() - started
+            kernels.append(ask.kernel_evaluations / len(items))
+            evaluations.append(state.evaluations / len(items))
+            scores.append(state.scores)
+    precision = {depth: np.array([average_precision(relevant, s, k=depth or None) for s in scores]) for depth in depths}
+    seconds = np.cumsum(times.min(axis=0))
+    return Trace(models.concept, seconds, np.array(evaluations), np.array(kernels), precision)
+
+
+def speed_up(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, depth: int, share: float = 0.99) -> float:
+    """How many times less work the other needs to reach this share of the reference's best MAP; 0 if it never does."""
+    budgets, values = mean_curve(reference, axis, depth)
+    level = share * values.max()
+    needed = budgets[np.argmax(values >= level)]
+    others, reached = mean_curve(other, axis, depth)
+    if reached.max() < level:
+        return 0.0
+    return float(needed / others[np.argmax(reached >= level)])
+
+
+def gain_at(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, depth: int, budget: float) -> float:
+    """Relative difference of the two MAPs when both may spend `budget`."""
+    at = np.array([budget])
+    first = float(np.mean([t.at(axis, at, depth) for t in reference]))
+    second = float(np.mean([t.at(axis, at, depth) for t in other]))
+    return second / first - 1 if first > 0 else float("nan")
 
 
 def priced(plan: Plan, concept: str, scores: NDArray[np.float32], relevant: NDArray[np.bool_], costs: Costs) -> Trace:
