@@ -75,6 +75,36 @@ def test_rankers_learn_from_left_out_scores() -> None:
     assert np.abs(found.score(matrix, base).values - found.pool.score(matrix, base).values).max() > 0.01
 
 
-def test_only_the_kernel_rbf() -> None:
-    with pytest.raises(ValueError, match="rbf"):
+def test_it_takes_histograms_as_they_are() -> None:
+    matrix, judgments = collection()
+    config = SVMConfig(learner="ridge", kernel="exponential_chi2", penalties=(8.0,), widths=(1.0,))
+    found = train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config)
+    base = sorted(matrix.ids[:100].tolist())
+    X = matrix.rows(base)
+    distances = (np.square(X[:, None] - X[None]) / (X[:, None] + X[None])).sum(axis=2)
+    assert found.pool.gammas[0] == pytest.approx(1 / np.median(distances[np.triu_indices(100, 1)]), rel=1e-3)
+    kernel = np.exp(-found.pool.gammas[0] * distances)
+    relevant = np.stack([judgments.grades(concept, base) > 0 for concept in found.pool.concepts], axis=1)
+    priors = relevant.mean(axis=0)
+    expected = kernel @ np.linalg.solve(kernel + np.eye(100) / 8.0, relevant - priors) + priors
+    np.testing.assert_allclose(found.pool.decisions(X), expected, atol=1e-3)
+
+
+def test_gamma_is_chosen_at_the_middle_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """γ first, then λ at that γ: five fits for a grid of nine, and the best of each line wins."""
+    tried: list[float] = []
+
+    def worth(kernel: np.ndarray, targets: np.ndarray, penalty: float, *_: object) -> float:
+        tried.append(penalty)
+        return float(-abs(penalty - 0.25) - abs(kernel[0, 1] - 0.5))
+
+    monkeypatch.setattr("mediarank.base_models.ridge._worth", worth)
+    matrix, judgments = collection()
+    config = SVMConfig(learner="ridge", penalties=(1.0, 2.0, 4.0), widths=(0.5, 1.0, 2.0))
+    train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config)
+    assert tried == [0.5, 0.5, 0.5, 0.25, 1.0]
+
+
+def test_only_kernels_of_distances() -> None:
+    with pytest.raises(ValueError, match="rbf, exponential_chi2"):
         SVMConfig(learner="ridge", kernel="linear")

@@ -49,7 +49,7 @@ def test_held_out_decisions_are_of_svms_that_did_not_see_the_example() -> None:
     assert hopeless.area < 0.7  # the same svm separates its training examples perfectly
 
 
-@pytest.mark.parametrize("kernel", ["linear", "intersection"])
+@pytest.mark.parametrize("kernel", ["linear", "intersection", "exponential_chi2"])
 def test_other_kernels(kernel: str) -> None:
     rng = np.random.default_rng(3)
     labels = np.arange(40) < 20
@@ -58,7 +58,12 @@ def test_other_kernels(kernel: str) -> None:
     svm = fit_svm(
         Bag(("boat", 0), np.arange(40), values, labels, np.arange(40), (1.0,), (0,)), SVMConfig(kernel=kernel)
     )
-    gram = values @ values.T if kernel == "linear" else np.minimum(values[:, None], values[None]).sum(axis=2)
+    a, b = values[:, None], values[None]
+    gram = {
+        "linear": values @ values.T,
+        "intersection": np.minimum(a, b).sum(axis=2),
+        "exponential_chi2": np.exp(-((a - b) ** 2 / (a + b)).sum(axis=2)),
+    }[kernel]
     decisions = gram[:, svm.support] @ svm.coefficients + svm.intercept
     assert area_under_roc(decisions, labels) > 0.95
 

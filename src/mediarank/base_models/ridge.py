@@ -3,13 +3,13 @@
 Where features are strong, as those of a pretrained network, a regression on all training items ranks better than SVMs
 on balanced bags. The result is the same kind of pool, with every training item as a support vector, so everything that
 scores, stores or prices SVMs serves it too. γ and λ = 1/C are chosen for all concepts together, by the mean average
-precision of the training items, each left out with its group; these left-out scores are what rankers learn from.
+precision of the training items, each left out with its group: γ at the middle λ, then λ at that γ. These left-out
+scores are what rankers learn from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from mediarank.base_models.kernel_ridge import fit_ridge
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.evaluation.metrics import average_precision
-from mediarank.similarity.kernels import squared_distances
+from mediarank.similarity.kernels import DISTANCES
 from mediarank.types import Doubles, Floats
 
 Labels = Mapping[str, npt.NDArray[np.bool_]]
@@ -41,10 +41,17 @@ def fit_ridges(
     relevant = np.stack(list(labels.values()), axis=1)
     priors = relevant.mean(axis=0)
     targets = relevant - priors
-    distances = squared_distances(prepared)
-    settings = list(product(sorted(gammas), sorted(1 / penalty for penalty in config.penalties)))
-    worth = [_worth(_kernel(distances, gamma), targets, penalty, groups, relevant) for gamma, penalty in settings]
-    gamma, penalty = settings[int(np.argmax(worth))]
+    distances = DISTANCES[config.kernel](prepared)
+    penalties = sorted(1 / penalty for penalty in config.penalties)
+    middle = penalties[len(penalties) // 2]
+
+    def worth(gamma: float, penalty: float) -> float:
+        return _worth(_kernel(distances, gamma), targets, penalty, groups, relevant)
+
+    by_gamma = {gamma: worth(gamma, middle) for gamma in sorted(gammas)}
+    gamma = max(by_gamma, key=by_gamma.__getitem__)
+    by_penalty = {p: by_gamma[gamma] if p == middle else worth(gamma, p) for p in penalties}
+    penalty = max(by_penalty, key=by_penalty.__getitem__)
     kernel = _kernel(distances, gamma)
     coefficients, left_out = fit_ridge(kernel, targets, penalty, groups)
     both = np.stack([left_out, kernel @ coefficients]) + priors  # the range of seen and of unseen items
@@ -52,7 +59,7 @@ def fit_ridges(
     sigmoids = [fit_sigmoid(held_out[:, column], relevant[:, column]) for column in range(len(priors))]
     slopes, offsets = np.array(sigmoids, dtype=np.float32).T
     pool = SVMPool(
-        "rbf",
+        config.kernel,
         tuple((concept, 0) for concept in labels),
         *standardisation,
         prepared,

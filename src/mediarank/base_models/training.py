@@ -22,7 +22,7 @@ from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.ridge import fit_ridges
 from mediarank.base_models.svm import Bag, FittedSVM, SVMConfig, fit_svm
 from mediarank.fanout import fan_out
-from mediarank.similarity.kernels import squared_distances
+from mediarank.similarity.kernels import DISTANCES
 from mediarank.types import Doubles, FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
@@ -204,7 +204,7 @@ def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
 def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
     """Mean and inverse deviation of each column; a constant column becomes 0. Histograms are left as they are."""
     dimension = values.shape[1]
-    if config.kernel == "intersection":
+    if config.kernel in ("intersection", "exponential_chi2"):
         return np.zeros(dimension, dtype=np.float32), np.ones(dimension, dtype=np.float32)
     deviation = values.std(axis=0, dtype=np.float64)
     scale = np.divide(1.0, deviation, out=np.zeros(dimension), where=deviation > 1e-8)
@@ -212,10 +212,11 @@ def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
 
 
 def _gammas(prepared: Floats, config: SVMConfig) -> tuple[float, ...]:
-    if config.kernel != "rbf":
+    if config.kernel not in DISTANCES:
         return (1.0,)
     sample = prepared[:: max(1, len(prepared) // 500)]
-    median = float(np.median(squared_distances(sample)[np.triu_indices(len(sample), 1)])) if len(sample) > 1 else 1.0
+    between = DISTANCES[config.kernel](sample)[np.triu_indices(len(sample), 1)]
+    median = float(np.median(between)) if len(between) else 1.0
     return tuple(width / (median or 1.0) for width in config.widths)
 
 

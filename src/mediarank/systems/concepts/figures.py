@@ -25,7 +25,9 @@ Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
 FULL: Final = 0
 """Stands for the whole list where a depth is asked for."""
 DEPTHS: Final = (100, 500, FULL)
-SKIPPING: Final = ("rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade")
+SKIPPING: Final = (
+    "rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade",
+)  # fmt: skip
 """Methods that rank step by step, so that they have a curve."""
 
 
