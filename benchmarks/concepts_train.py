@@ -1,7 +1,7 @@
 """The base models of the concepts benchmark: trained once per split, and kept in a folder.
 
 One file per feature type, learner and split, named by a hash of everything that decides its content: the vectors, the
-labels, the roles, the settings and the code of `base_models/`. A benchmark that was stopped goes on where it stopped,
+labels, the roles, the settings and the code that trains. A benchmark that was stopped goes on where it stopped,
 and another look at the same models costs no training.
 """
 
@@ -19,7 +19,14 @@ import mediarank.base_models
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import TrainedPool, train_pool
-from mediarank.types import Roles
+from mediarank.types import Judgments, Roles
+
+SOURCES = ("bags", "calibration", "kernel_ridge", "pool", "ridge", "svm", "training")
+
+
+def model_keys(described: Described, configs: Mapping[str, SVMConfig], roles: Roles) -> list[str]:
+    """The names of the files of these base models."""
+    return [_key(described, kind, config, roles) for kind, config in sorted(configs.items())]
 
 
 def trained_pools(
@@ -38,20 +45,26 @@ def _trained(described: Described, kind: str, config: SVMConfig, roles: Roles, c
         return read_trained(kept)
     groups = dict(zip(roles.table["item_id"], roles.table["group_id"], strict=True))
     matrix, training = described.features[kind], roles.items(*config.roles)
-    found = train_pool(kind, matrix, described.judgments, training, config, groups)
+    found = train_pool(kind, matrix, _judgments(described, config), training, config, groups)
     if kept:
         write_trained(kept, found)
     return found
 
 
+def _judgments(described: Described, config: SVMConfig) -> Judgments:
+    """One factorisation serves all concepts, so regressions are trained for all, also where a sample is measured."""
+    return described.everything if config.learner == "ridge" else described.judgments
+
+
 def _key(described: Described, kind: str, config: SVMConfig, roles: Roles) -> str:
-    found = hashlib.sha256(repr([kind, config, described.judgments.queries]).encode())
-    for _, grades in described.judgments:
+    judgments = _judgments(described, config)
+    found = hashlib.sha256(repr([kind, config, judgments.queries]).encode())
+    for _, grades in judgments:
         found.update(repr(sorted(grades)).encode())
     found.update(described.features[kind].values.tobytes())
     found.update(roles.table.to_csv(index=False).encode())
-    for source in sorted(Path(mediarank.base_models.__path__[0]).glob("*.py")):
-        found.update(source.read_bytes())
+    for source in SOURCES:
+        found.update((Path(mediarank.base_models.__path__[0]) / f"{source}.py").read_bytes())
     return f"{kind}-{config.learner}-{found.hexdigest()[:16]}"
 
 
