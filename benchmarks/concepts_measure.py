@@ -46,7 +46,7 @@ ABLATIONS = {"forward_keep_all": "forward_cascade", "distilled_keep_all": "disti
 EXTRACTION = "forward_extraction"
 ROLES = {"all": (("base", "rank"), ("base", "rank")), "split": (("base",), ("rank",))}
 """How to learn -> the roles of the base models, and those of the rankers."""
-STRENGTHS = (0.003, 0.01, 0.03)
+STRENGTHS = (0.01, 0.03)
 SOURCES = ("learners/boosting/*.py", "learners/fusion/stacking.py", "systems/concepts/*.py")
 """Code that decides what a split gives, beside that of the base models and of this file."""
 
@@ -78,7 +78,7 @@ def measured(described: Described, row: str, seed: int, learn: str, cache: Path,
 def measure(described: Described, row: str, seed: int, learn: str, cache: Path | None, settings: bool) -> Run:
     """One split: train base models, fit rankers and choose settings, rank `test`."""
     train_on, learn_from = ROLES[learn]
-    config = Config(methods=FITTED, strengths=STRENGTHS, seed=seed)  # type: ignore[arg-type]
+    config = Config(methods=FITTED, strengths=STRENGTHS, cost_weights=(0.0,), seed=seed)  # type: ignore[arg-type]
     roles, judgments = described.roles(seed), described.judgments
     groups = dict(zip(roles.table["item_id"], roles.table["group_id"], strict=True))
     trained = trained_pools(described, configs(described, row, seed, train_on), roles, cache)
@@ -125,7 +125,7 @@ def variants(
         finish_floor=1.0,
     )
     jobs = {name: (partial(METHODS[method], plain), examples) for name, method in ABLATIONS.items()}
-    costly = settle(list(dear.values()), replace(config, methods=("forward_cascade",)))
+    costly = settle(list(dear.values()), replace(config, methods=("forward_cascade",), cost_weights=(0.0, 1.0)))
     jobs[EXTRACTION] = (partial(METHODS["forward_cascade"], costly), dear)
     return {
         name: {c: r.plan_ for c, r in zip(given, fan_out(fit, list(given.values()), name), strict=True)}

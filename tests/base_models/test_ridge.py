@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_pool import collection
@@ -103,6 +105,27 @@ def test_gamma_is_chosen_at_the_middle_penalty(monkeypatch: pytest.MonkeyPatch) 
     config = SVMConfig(learner="ridge", penalties=(1.0, 2.0, 4.0), widths=(0.5, 1.0, 2.0))
     train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config)
     assert tried == [0.5, 0.5, 0.5, 0.25, 1.0]
+    train_pool("colour", matrix, judgments, list(matrix.ids[:100]), replace(config, penalties=(1.0,), widths=(1.0,)))
+    assert len(tried) == 5, "where nothing is to choose, nothing is tried"
+
+
+def test_of_many_items_a_sample_is_used_and_the_others_are_scored_as_new() -> None:
+    matrix, judgments = collection()
+    base = matrix.ids[:100].tolist()
+    found = train_pool("colour", matrix, judgments, base, replace(CONFIG, ridge_limit=60))
+    assert len(found.pool.vectors) == 60
+    used = set(found.rows[0].tolist())
+    scores, plain = found.score(matrix, sorted(base)).values, found.pool.score(matrix, sorted(base)).values
+    others = [row for row in range(100) if row not in used]
+    np.testing.assert_array_equal(scores[others], plain[others])
+    assert np.abs(scores[sorted(used)] - plain[sorted(used)]).max() > 0.01
+    rest = matrix.ids[100:].tolist()
+    for column, (concept, _) in enumerate(found.pool.models):
+        decisions = found.pool.score(matrix, rest).values[:, column].astype(float)
+        assert area_under_roc(decisions, judgments.grades(concept, rest) > 0) > 0.75
+    # Probabilities are of the collection, whatever share of the sample is relevant.
+    probabilities = found.pool.probabilities(found.pool.decisions(matrix.rows(rest)))
+    assert probabilities.mean() == pytest.approx(0.14, abs=0.08)
 
 
 def test_only_kernels_of_distances() -> None:

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 
-from mediarank.base_models.svm import Bag, SVMConfig, area_under_roc, fit_svm, stratified_folds
+from mediarank.base_models.svm import GRIDS, Bag, SVMConfig, area_under_roc, fit_svm, stratified_folds
 
 
 def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] = (0.02, 0.1, 0.5)) -> Bag:
@@ -104,9 +104,13 @@ def test_area_counts_ties_half() -> None:
     assert area_under_roc(decisions, labels) == roc_auc_score(labels, decisions) == 0.875
 
 
+def test_each_learner_has_its_usual_grid() -> None:
+    assert (SVMConfig().penalties, SVMConfig().widths) == GRIDS["svm"]
+    ridge = SVMConfig(learner="ridge", widths=(3.0,))
+    assert (ridge.penalties, ridge.widths) == (GRIDS["ridge"][0], (3.0,))
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one value"):
-        SVMConfig(penalties=())
     with pytest.raises(ValueError, match="above 0"):
         SVMConfig(widths=(1.0, -1.0))
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.base_models.bags import balanced_bags
+from mediarank.base_models.bags import balanced_bags, shared_sample
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.ridge import fit_ridges
@@ -135,13 +135,16 @@ def _train_ridges(
 ) -> TrainedPool:
     items = sorted(base)
     labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
-    values = matrix.rows(items)
+    priors = np.array([relevant.mean() for relevant in labels.values()])
+    rows = shared_sample(list(labels.values()), config.ridge_limit, np.random.default_rng(config.seed))
+    values = matrix.rows([items[row] for row in rows])
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
-    together = np.unique([(groups or {}).get(item, item) for item in items], return_inverse=True)[1]
-    pool, held_out = fit_ridges(prepared, (mean, scale), labels, together, _gammas(prepared, config), config)
-    everything = np.arange(len(items))
-    return TrainedPool(pool, tuple(items), (everything,) * len(pool), tuple(held_out.T))
+    together = np.unique([(groups or {}).get(items[row], items[row]) for row in rows], return_inverse=True)[1]
+    sample = {concept: relevant[rows] for concept, relevant in labels.items()}
+    gammas = _gammas(prepared, config)
+    pool, held_out = fit_ridges(prepared, (mean, scale), sample, priors, together, gammas, config)
+    return TrainedPool(pool, tuple(items), (rows,) * len(pool), tuple(held_out.T))
 
 
 def prepare(
