@@ -32,14 +32,24 @@ from typing import Any
 import numpy as np
 from concepts_compare import Run, one_thread, summary
 from concepts_data import Described, describe
-from concepts_measure import ABLATIONS, CASCADES, EXTRACTION, FITTED, PAPER, REFERENCE, ROLES, STACKING, measured
+from concepts_measure import (
+    ABLATIONS,
+    CASCADES,
+    EXTRACTION,
+    FITTED,
+    HANDMADE,
+    PAPER,
+    REFERENCE,
+    ROLES,
+    STACKING,
+    measured,
+)
 from concepts_rows import ROWS, with_network
 from concepts_speed import speed
 
 from mediarank import store
 from mediarank.systems.concepts.figures import FULL, figure6, figure7, figure8, figure9
 
-HANDMADE = ("paper", "ridge")
 BUDGETS = (1, 2, 3, 5, 10, 20)
 SETTING = ("range", "step", "regulariser", "lambda", "map", "map100", "map500", "evaluations")
 

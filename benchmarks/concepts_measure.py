@@ -44,6 +44,8 @@ FITTED = (REFERENCE, PAPER, *CASCADES, STACKING, *ENDS)
 ABLATIONS = {"forward_keep_all": "forward_cascade", "distilled_keep_all": "distilled_cascade"}
 """Cascades without pruning, which show what their weights alone are worth."""
 EXTRACTION = "forward_extraction"
+HANDMADE = ("paper", "ridge")
+"""Rows whose costs of extraction are known."""
 ROLES = {"all": (("base", "rank"), ("base", "rank")), "split": (("base",), ("rank",))}
 """How to learn -> the roles of the base models, and those of the rankers."""
 STRENGTHS = (0.01, 0.03)
@@ -95,7 +97,7 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
 
     def curve(plan: Plan, concept: str) -> Trace:
         if row != "paper":
-            return trace_scored(plan, concept, *known[concept], points=1000)
+            return trace_scored(plan, concept, *known[concept], points=80)
         models, relevant = ConceptModels.of(pools, concept), known[concept][1]
         return trace(plan, models, described.features, items, relevant, repeats=2)
 
@@ -103,7 +105,7 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
         traces = {m: [curve(of_method[c], c) for c in concepts] for m, of_method in plans.items()}
     by_price = {
         m: [priced(plans[m][c], c, *known[c], dear[c].costs) for c in concepts]  # type: ignore[arg-type]
-        for m in (REFERENCE, STACKING, *CASCADES, EXTRACTION)
+        for m in ((REFERENCE, STACKING, *CASCADES, EXTRACTION) if row in HANDMADE else ())
     }
     trees = lightgbm(examples, known) if row == "paper" else {}
     grid = settings_traces(examples, known) if settings else {}
