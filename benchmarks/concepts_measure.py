@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ import mediarank
 from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
 from mediarank.fanout import fan_out
-from mediarank.learners.boosting.choice import Examples
+from mediarank.learners.boosting.choice import Examples, Ranker
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.boosting.plan import Plan
 from mediarank.learners.boosting.rankboost import RankBoost
@@ -93,7 +93,11 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
     found = score_items(pools, described.features, items)
     concepts = [c for c in model.names if judgments.grades(c, items).any()]
     known = {c: (concept_scores(pools, found, c), judgments.grades(c, items) > 0) for c in concepts}
-    plans = {m: dict(model.plans[m]) for m in FITTED} | variants(examples, dear, config, model.chosen)
+    plans = {m: dict(model.plans[m]) for m in FITTED}
+    if row in HANDMADE:
+        plans |= ablations(examples, config, model.chosen)
+    if row == "paper":
+        plans[EXTRACTION] = with_extraction(dear, config)
 
     def curve(plan: Plan, concept: str) -> Trace:
         if row != "paper":
@@ -105,7 +109,8 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
         traces = {m: [curve(of_method[c], c) for c in concepts] for m, of_method in plans.items()}
     by_price = {
         m: [priced(plans[m][c], c, *known[c], dear[c].costs) for c in concepts]  # type: ignore[arg-type]
-        for m in ((REFERENCE, STACKING, *CASCADES, EXTRACTION) if row in HANDMADE else ())
+        for m in (REFERENCE, STACKING, *CASCADES, EXTRACTION)
+        if row in HANDMADE and m in plans
     }
     trees = lightgbm(examples, known) if row == "paper" else {}
     grid = settings_traces(examples, known) if settings else {}
@@ -113,10 +118,10 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
     return Run(traces, by_price, trees, model.chosen, model.validation, grid, models)
 
 
-def variants(
-    examples: Mapping[str, Examples], dear: Mapping[str, Examples], config: Config, chosen: Mapping[str, float]
+def ablations(
+    examples: Mapping[str, Examples], config: Config, chosen: Mapping[str, float]
 ) -> dict[str, dict[str, Plan]]:
-    """Cascades without pruning, with the settings that were chosen; and forward_cascade with costs of extraction."""
+    """Cascades without pruning, with the settings that were chosen."""
     plain = replace(
         config,
         strengths=(chosen["strength"],),
@@ -126,13 +131,20 @@ def variants(
         floor=1.0,
         finish_floor=1.0,
     )
-    jobs = {name: (partial(METHODS[method], plain), examples) for name, method in ABLATIONS.items()}
-    costly = settle(list(dear.values()), replace(config, methods=("forward_cascade",), cost_weights=(0.0, 1.0)))
-    jobs[EXTRACTION] = (partial(METHODS["forward_cascade"], costly), dear)
-    return {
-        name: {c: r.plan_ for c, r in zip(given, fan_out(fit, list(given.values()), name), strict=True)}
-        for name, (fit, given) in jobs.items()
-    }
+    return {name: _plans(METHODS[method], plain, examples) for name, method in ABLATIONS.items()}
+
+
+def with_extraction(dear: Mapping[str, Examples], config: Config) -> dict[str, Plan]:
+    """forward_cascade that knows the costs of extraction."""
+    settled = settle(list(dear.values()), replace(config, methods=("forward_cascade",), cost_weights=(0.0, 1.0)))
+    return _plans(METHODS["forward_cascade"], settled, dear)
+
+
+def _plans(
+    method: Callable[[Config, Examples], Ranker], config: Config, examples: Mapping[str, Examples]
+) -> dict[str, Plan]:
+    fitted = fan_out(partial(method, config), list(examples.values()), "variants of a cascade")
+    return {concept: ranker.plan_ for concept, ranker in zip(examples, fitted, strict=True)}
 
 
 def settings_traces(

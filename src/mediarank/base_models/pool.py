@@ -62,6 +62,11 @@ class SVMPool:
     def concepts(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(concept for concept, _ in self.models))
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`concept|bag` of each SVM."""
+        return tuple(f"{concept}|{bag}" for concept, bag in self.models)
+
     def columns(self, concept: str) -> list[int]:
         """The SVMs of a concept, by number of the bag."""
         return [column for column, (name, _) in enumerate(self.models) if name == concept]
@@ -118,10 +123,9 @@ class SVMPool:
         return values
 
     def score(self, matrix: FeatureMatrix, items: Sequence[str]) -> FeatureMatrix:
-        """Normalised scores of `items`, one column per SVM, named `concept|bag`."""
+        """Normalised scores of `items`, one column per SVM."""
         scores = self.score_rows(matrix, matrix.positions(items))
-        names = tuple(f"{concept}|{bag}" for concept, bag in self.models)
-        return FeatureMatrix(np.asarray(items, dtype=str), names, scores)
+        return FeatureMatrix(np.asarray(items, dtype=str), self.names, scores)
 
     def score_rows(self, matrix: FeatureMatrix, positions: npt.NDArray[np.intp]) -> Floats:
         """(positions, M) normalised scores of rows of the matrix, on all cores."""

@@ -91,16 +91,19 @@ class TrainedPool:
 
         So rankers can learn from the training items too: no SVM scores an item that it was trained on.
         """
-        found = self.pool.score(matrix, items)
         place = {item: row for row, item in enumerate(items)}
         present = np.array([place.get(item, -1) for item in self.items], dtype=np.intp)
-        values = found.values.copy()
+        values = np.full((len(items), len(self.pool)), np.nan, dtype=np.float32)
         for column, (rows, decisions) in enumerate(zip(self.rows, self.held_out, strict=True)):
             known = present[rows] >= 0
             span = max(float(self.pool.high[column] - self.pool.low[column]), 1e-12)
             scores = np.clip((decisions[known] - self.pool.low[column]) * (2 / span) - 1, -1, 1)
             values[present[rows][known], column] = scores
-        return FeatureMatrix(found.ids, found.names, values)
+        new = np.flatnonzero(np.isnan(values).any(axis=1))
+        if len(new):
+            seen = values[new]
+            values[new] = np.where(np.isnan(seen), self.pool.score_rows(matrix, matrix.positions(items)[new]), seen)
+        return FeatureMatrix(np.asarray(items, dtype=str), self.pool.names, values)
 
 
 def train_pool(
