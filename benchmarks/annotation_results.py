@@ -11,7 +11,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -19,6 +19,7 @@ import numpy as np
 from annotation_types import Described
 from kept_results import digest, source_digest, store
 
+from mediarank.evaluation.keywords import KeywordScores
 from mediarank.learners.neighbours.keyword_scores import TrainingQueries
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
@@ -28,7 +29,14 @@ from mediarank.systems.annotation.config import METHODS, Config
 from mediarank.systems.annotation.fit import effect_of_k
 from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.images import Labelled, Part
-from mediarank.systems.annotation.methods import FittedMethod, fit_methods, folds_of
+from mediarank.systems.annotation.methods import (
+    FittedMethod,
+    Tried,
+    choose,
+    fit_methods,
+    mean_scores,
+    tried_on,
+)
 from mediarank.systems.annotation.rankers import RANKERS
 
 SOURCES = (
@@ -45,13 +53,16 @@ class Result:
     """A method's scores and how they came about.
 
     held_out : per fold, scores (images, words) of its held-out images; test : scores of the test images
-    settings : what cross-validation chose; seconds : to fit, choose and annotate, shared with methods of one ranker
+    settings : what cross-validation chose
+    by_rule : how the two rules of choosing do on folds that they did not choose on; see `rules_compared`
+    seconds : to fit, choose and annotate, shared with methods of one ranker
     """
 
     held_out: Sequence[np.ndarray]
     test: np.ndarray
     settings: str
     seconds: float
+    by_rule: Mapping[str, Sequence[float]] = field(default_factory=dict)
     effect_of_k: Sequence[Mapping[str, float]] = ()
 
 
@@ -99,8 +110,10 @@ class Split:
 
     @cached_property
     def held_out_words(self) -> list[np.ndarray]:
-        """Keyword rows of each fold's held-out images."""
-        return [part.true for part in folds_of(self.labelled)]
+        """Keyword rows of each fold's held-out images; a fold that holds out no word is left out."""
+        folds = self.fold_of[self.asked]
+        rows = [self.keywords.rows[self.asked[folds == fold]] for fold in np.unique(self.fold_of)]
+        return [held for held in rows if held.any()]
 
     def _distances(self, k: int, part: str) -> np.ndarray:
         """(queries, training images) by one feature type; computed once."""
@@ -133,6 +146,7 @@ def measure(split: Split, methods: Sequence[str]) -> dict[str, Result]:
         seconds = time.perf_counter() - started
         for method, found in fitted.items():
             facts = {"settings": settings_text(found), "seconds": seconds, "k": effect_of_k({method: found})}
+            facts["by_rule"] = rules_compared(found.tried)
             arrays = {f"fold_{n}": scores for n, scores in enumerate(found.chosen.held_out_scores())}
             arrays |= {"test": tests[method], "facts": np.array(json.dumps(facts))}
             store(kept[method], lambda file, arrays=arrays: np.savez(file, **arrays))
@@ -170,6 +184,21 @@ def together(methods: Sequence[str]) -> list[list[str]]:
     return list(groups.values())
 
 
+def rules_compared(tried: Sequence[Tried]) -> dict[str, list[float]]:
+    """rule -> P, R, F1 in %, as means over folds, of what it chooses by the other folds.
+
+    `balanced` is `choose`: the most balanced of those within a standard error; `highest` is the highest F1.
+    """
+    found: dict[str, list[KeywordScores]] = {"balanced": [], "highest": []}
+    for fold in range(len(tried[0].by_fold)):
+        others = [tried_on([s for n, s in enumerate(t.by_fold) if n != fold], t.settings, t.rule) for t in tried]
+        chosen = {"balanced": choose(others), "highest": max(others, key=lambda one: one.scores.f1)}
+        for rule, one in chosen.items():
+            found[rule].append(tried[next(n for n, other in enumerate(others) if other is one)].by_fold[fold])
+    means = {rule: mean_scores(scores) for rule, scores in found.items()}
+    return {rule: [round(100 * x, 2) for x in (m.precision, m.recall, m.f1)] for rule, m in means.items()}
+
+
 def settings_text(fitted: FittedMethod) -> str:
     rule = fitted.chosen.rule
     numbers = {**fitted.chosen.settings, **rule.numbers()}
@@ -185,4 +214,4 @@ def _read(path: Path) -> Result:
     with np.load(path) as arrays:
         facts = json.loads(str(arrays["facts"]))
         folds = [arrays[f"fold_{n}"] for n in range(sum(name.startswith("fold_") for name in arrays))]
-        return Result(folds, arrays["test"], facts["settings"], facts["seconds"], facts["k"])
+        return Result(folds, arrays["test"], facts["settings"], facts["seconds"], facts["by_rule"], facts["k"])

@@ -15,7 +15,7 @@ import json
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,16 +60,18 @@ def make(data: Path, items: int, concepts: int, seed: int = 7) -> None:
     store.write_roles(data / "splits/roles.parquet", Roles(roles))
 
 
-def fit(data: Path) -> None:
+def fit(data: Path, wanted: Sequence[str] = ("concepts", "retrieval")) -> None:
     types = tuple(TYPES)
-    for name in types:
-        base_models.run(name, SVMConfig(penalties=(2.0,), widths=(1.0,), bags=2), data)
-    config = ConceptsConfig(
-        base_models=types, methods=("mean_fusion", "forward_cascade"), serve="forward_cascade", lambdas=()
-    )
-    systems.run("concepts", config, Needs(types, base_models=types), data)
-    search = RetrievalConfig(features=types, methods=("uni_con", "arow"), instances=5000, test_queries=10)
-    systems.run("retrieval", search, Needs(types), data)
+    if "concepts" in wanted:
+        for name in types:
+            base_models.run(name, SVMConfig(penalties=(2.0,), widths=(1.0,), bags=2), data)
+        config = ConceptsConfig(
+            base_models=types, methods=("mean_fusion", "forward_cascade"), serve="forward_cascade", lambdas=()
+        )
+        systems.run("concepts", config, Needs(types, base_models=types), data)
+    if "retrieval" in wanted:
+        search = RetrievalConfig(features=types, methods=("uni_con", "arow"), instances=5000, test_queries=10)
+        systems.run("retrieval", search, Needs(types), data)
 
 
 def seconds(work: Callable[[], Any]) -> float:

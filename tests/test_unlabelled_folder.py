@@ -27,7 +27,7 @@ def photos(folder: Path, drawn: Path) -> dict[str, str]:
     import pillow_heif
 
     pillow_heif.register_heif_opener()
-    labels = generate(DemoConfig(images=168, clips=5, damaged=False, seed=5), drawn)
+    labels = generate(DemoConfig(images=168, clips=8, damaged=False, seed=5), drawn)
     scenes = sorted((item, scene) for item, scene in labels.class_of.items() if item.endswith(".jpg"))
     chosen = np.random.default_rng(0).permutation(len(scenes))[:150].tolist()
     hidden = {}

@@ -123,7 +123,7 @@ class _Sender:
         from distributed import wait
 
         futures = [future for sent in self._going.values() for future, _ in sent]
-        with suppress(TimeoutError):
+        with suppress(TimeoutError), self._client.as_current():
             wait(futures, timeout=1.0, return_when="FIRST_COMPLETED")
         before = self._finished
         for place, sent in list(self._going.items()):
@@ -168,7 +168,10 @@ class _Sender:
                 self._send(place)
 
     def _threads(self) -> int:
-        return sum(self._client.nthreads().values())
+        try:
+            return sum(self._client.nthreads().values())
+        except AttributeError:  # a client that has just lost its scheduler
+            raise OSError("its connection was closed") from None
 
     def _connect(self, opened: Callable[[str], Any]) -> None:
         self._client = opened(self._address)

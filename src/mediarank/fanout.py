@@ -21,6 +21,8 @@ from mediarank.types import ConfigError
 
 START_UP: Final = 2.0
 """Seconds that worker processes need to import their modules; shorter work is done without them."""
+PART_SECONDS: Final = 4.0
+"""Work that a worker gets at a time, at most, unless one item takes longer."""
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -76,19 +78,31 @@ def _outcomes(
 
         yield from on_cluster(cluster(), _run_chunk, function, chunks, carry)
         return
-    done, workers = 0, jobs()
+    done, workers, taken = 0, jobs(), 0.0
     while done < len(chunks):
         started = time.monotonic()
-        yield _run_chunk(function, chunks[done])
+        found_here = _run_chunk(function, chunks[done])
+        taken = time.monotonic() - started
+        yield found_here
         done += 1
-        left = (time.monotonic() - started) * (len(chunks) - done)
+        left = taken * (len(chunks) - done)
         if done > 1 and left * (1 - 1 / workers) > START_UP:  # the first chunk also loads modules
             break
     if done == len(chunks):
         return
-    yield from joblib.Parallel(workers, "loky", return_as="generator")(
-        joblib.delayed(_run_chunk)(function, chunk) for chunk in chunks[done:]
+    # Slow work is sent in smaller parts, so that a killed run loses little.
+    longest = max(map(len, chunks))
+    size = max(1, min(longest, int(PART_SECONDS / max(taken / len(chunks[done - 1]), 1e-9))))
+    rest = chunks[done:]
+    parts = [chunk[at : at + size] for chunk in rest for at in range(0, len(chunk), size)]
+    found = joblib.Parallel(workers, "loky", return_as="generator")(
+        joblib.delayed(_run_chunk)(function, part) for part in parts
     )
+    for chunk in rest:
+        outcomes: list[Any] = []
+        while len(outcomes) < len(chunk):
+            outcomes += next(found)
+        yield outcomes
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:

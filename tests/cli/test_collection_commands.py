@@ -216,3 +216,13 @@ def test_exports_are_what_the_programs_expect(collected: Path) -> None:
     assert [c["name"] for c in content["categories"]] == ["Sea", "boat"]
     assert {"id", "image_id", "category_id", "iscrowd"} <= content["annotations"][0].keys()
     assert content["images"][0] == {"id": 1, "file_name": "2019/07/00.jpg", "width": 320, "height": 240}
+
+
+def test_an_original_comes_back_by_any_of_its_names(collected: Path, photos: Path) -> None:
+    item = "2021/07/x[/red].jpg"
+    for number, name in enumerate((item, str(photos / item))):
+        said = run("original", name, "--to", f"out{number}.jpg")
+        assert said.exit_code == 0, said.output
+        assert (collected / f"out{number}.jpg").read_bytes() == b"damaged"
+    assert "exists" in str(run("original", item, "--to", "out0.jpg").exception)
+    assert "neither an item" in str(run("original", "gone.jpg", "--to", "gone.jpg").exception)

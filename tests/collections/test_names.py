@@ -38,3 +38,10 @@ def test_what_is_meant(text: str, item: str) -> None:
 def test_what_means_nothing_or_too_much_is_kept_as_written(text: str, kept: str) -> None:
     assert NAMES.item(text) == kept
     assert kept not in NAMES
+
+
+def test_a_longer_path_that_ends_in_an_item_means_it() -> None:
+    names = Names(["a.jpg", "sea/a.jpg", "sea/b.jpg"])
+    assert names.item("/home/me/photos/sea/a.jpg") == "sea/a.jpg", "the longest end counts"
+    assert names.item("/home/me/photos/sea/b.jpg") == "sea/b.jpg"
+    assert names.item("/home/me/photos/lake/b.jpg") == "home/me/photos/lake/b.jpg"

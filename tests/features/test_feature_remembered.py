@@ -33,6 +33,35 @@ def cache(tmp_path: Path) -> FeatureCache:
     return FeatureCache(tmp_path)
 
 
+class Killed(Exception):
+    pass
+
+
+class Slow:
+    """Squares numbers, one per second of a made-up clock, until it is killed."""
+
+    def __init__(self, last: int) -> None:
+        self.last, self.now = last, 0.0
+
+    def __call__(self, number: int) -> np.ndarray:
+        if number == self.last:
+            raise Killed
+        self.now += 1
+        return np.array([number**2], dtype=np.float32)
+
+
+def test_a_killed_run_loses_seconds_not_blocks(cache: FeatureCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow work is kept every few seconds, though a block is far from complete."""
+    monkeypatch.setattr(module, "_BLOCK", 1000)
+    slow = Slow(100)
+    monkeypatch.setattr(module.time, "monotonic", lambda: slow.now)
+    monkeypatch.setattr(module, "fan_out_iter", lambda function, jobs, what, carry: map(function, jobs))
+    keys = [cache_key("slow", str(n)) for n in range(200)]
+    with pytest.raises(Killed):
+        list(remembered("slow", keys, list(range(200)), slow, cache))
+    assert 100 - module._SECONDS - 1 <= len(cache.known(keys)) <= 100
+
+
 def squares(numbers: list[int], cache: FeatureCache | None) -> tuple[list[list[float]], list[int]]:
     function = Counted()
     keys = [cache_key("square", str(n)) for n in numbers]

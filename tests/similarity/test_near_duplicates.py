@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mediarank.similarity import near_duplicates
 from mediarank.similarity.near_duplicates import near_duplicate_groups
 from mediarank.types import DataError
 
@@ -56,3 +59,21 @@ def test_pictures_without_a_hash_are_alone() -> None:
 def test_the_distance_must_leave_bands_to_look_up() -> None:
     with pytest.raises(DataError, match="from 0 to 15 bits"):
         near_duplicate_groups(["ff"], 16)
+
+
+@pytest.mark.parametrize("agreeing", [1, 2, 3, 4])
+def test_any_number_of_bands_that_must_agree_finds_the_same(agreeing: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    bases = rng.integers(0, 2**63, 60, dtype=np.uint64)
+    values = [int(bases[k % 60]) for k in range(240)]
+    for k in range(240):  # up to six bits away from their base
+        for bit in rng.choice(64, int(rng.integers(0, 7)), replace=False).tolist():
+            values[k] ^= 1 << bit
+    hashes = [f"{value:016x}" for value in values]
+    expected = near_duplicate_groups(hashes, 4).tolist()
+    masks = near_duplicates._masks
+    monkeypatch.setattr(near_duplicates, "MOST_AGREEING", agreeing)
+    monkeypatch.setattr(near_duplicates, "_masks", lambda distance, _: masks(distance, 1 << 60))
+    assert len(near_duplicates._masks(4, 0)) == math.comb(4 + agreeing, agreeing)
+    assert near_duplicate_groups(hashes, 4).tolist() == expected
+    assert len(set(expected)) > 60

@@ -135,7 +135,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scratch project whose stages are recorded as done, with one line of text for each output."""
     made = scratch.make(tmp_path_factory.mktemp("wire") / "project")
     for stage in scratch.stages(made).values():
-        for out in (*stage["outs"], *stage.get("metrics", ()), *stage.get("plots", ())):
+        drawn = [path for plot in stage.get("plots", ()) for path in plot]
+        for out in (*stage["outs"], *stage.get("metrics", ()), *drawn):
             path = made / out
             path = path if path.suffix or path.name in ("passed", "checked") else path / "content"
             path.parent.mkdir(parents=True, exist_ok=True)

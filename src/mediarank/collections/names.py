@@ -28,7 +28,7 @@ class Names:
 
         It may be a path from the collection's folder, the end of such a path, a bare file name, or any of these
         without the extension; with backslashes or a leading `./`. Case matters at first; if nothing is found, it is
-        ignored.
+        ignored. It may also be a longer path that ends in an item's, such as the user's own path.
         """
         path = PurePosixPath(text.strip().replace("\\", "/"))
         wanted = same_name(path.as_posix()).lstrip("/")
@@ -40,7 +40,9 @@ class Names:
             found = {item for item in near if _ends_with(item, tail, as_compared)}
             if found:
                 return found.pop() if len(found) == 1 else escaped(wanted)
-        return escaped(wanted)
+        parts = PurePosixPath(wanted).parts
+        ends = ("/".join(parts[start:]) for start in range(1, len(parts)))
+        return next((self._exact[end] for end in ends if end in self._exact), escaped(wanted))
 
     def items(self, lines: Iterable[str]) -> list[str]:
         return [self.item(line) for line in lines]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -14,7 +15,8 @@ from mediarank.types import Floats
 Job = TypeVar("Job")
 
 _BLOCK = 1024
-"""Results between two writes to the cache: a killed run loses at most these."""
+_SECONDS = 15.0
+"""Results or seconds between two writes to the cache: a killed run loses at most these, and what workers were at."""
 
 
 def remembered(
@@ -31,6 +33,7 @@ def remembered(
     fresh = fan_out_iter(function, list(missing.values()), what, carry=held)
     repeated = {key for key, count in Counter(keys).items() if count > 1}
     seen: dict[str, Floats] = {}
+    written = time.monotonic()
     for start in range(0, len(keys), _BLOCK):
         block = keys[start : start + _BLOCK]
         found = cache.get(key for key in block if key in known) if cache else {}
@@ -45,6 +48,10 @@ def remembered(
                 result = new[key] = (next(fresh) if key in missing else function(job)).ravel()
             if key in repeated:
                 seen[key] = result
+            if cache and time.monotonic() > written + _SECONDS:
+                cache.put(what, new)
+                new, written = {}, time.monotonic()
             yield result
         if cache:
             cache.put(what, new)
+            written = time.monotonic()

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 import pandas as pd
 
@@ -56,6 +56,15 @@ class Cuts:
         return size >= self.least and int(sha256[:16], 16) / 2**64 < length / self.mean
 
 
+class _Entry(NamedTuple):
+    path: str
+    file: File
+    length: int
+    sha256: str
+    origin: str
+    header: bytes
+
+
 class ShardWriter:
     """Writes files into shards below an empty folder. Call `add` in the order of items; leaving it writes the index.
 
@@ -67,7 +76,7 @@ class ShardWriter:
     ) -> None:
         self._folder, self._cuts, self._finished = folder, cuts or Cuts(), finished
         self._rows: list[tuple[str, str, int, int, str, str]] = []
-        self._open: list[tuple[str, File, int, str, str]] = []  # the files of the shard that is not finished
+        self._open: list[_Entry] = []  # the files of the shard that is not finished
         self._size = 0
         self._known: set[str] = set()
 
@@ -79,11 +88,12 @@ class ShardWriter:
         if path in self._known:
             raise DataError(f"{path!r} is stored twice; paths must differ.")
         self._known.add(path)
-        stored = len(_header(path, length)) + _padded(length)
+        entry = _Entry(path, file, length, sha256, origin, _header(path, length))
+        stored = len(entry.header) + _padded(length)
         alone = self._cuts.alone(length)
         if self._open and (alone or self._size + stored > self._cuts.most):
             self._finish()
-        self._open.append((path, file, length, sha256, origin))
+        self._open.append(entry)
         self._size += stored
         if alone or self._cuts.after(self._size, stored, sha256):
             self._finish()
@@ -102,13 +112,13 @@ class ShardWriter:
     def _finish(self) -> None:
         if not self._open:
             return
-        listed = "".join(f"{path}\0{length}\0{sha256}\n" for path, _, length, sha256, _ in self._open)
+        listed = "".join(f"{entry.path}\0{entry.length}\0{entry.sha256}\n" for entry in self._open)
         name = hashlib.sha256(listed.encode()).hexdigest()[:32] + ENDING
         position = 0
-        for path, _, length, sha256, origin in self._open:
-            start = position + len(_header(path, length))
-            self._rows.append((path, name, start, length, sha256, origin))
-            position = start + _padded(length)
+        for entry in self._open:
+            start = position + len(entry.header)
+            self._rows.append((entry.path, name, start, entry.length, entry.sha256, entry.origin))
+            position = start + _padded(entry.length)
         kept = self._finished(name)
         if kept is None or kept.stat().st_size != position + len(_END) or not _linked(kept, self._folder / name):
             self._write(self._folder / name)
@@ -117,10 +127,10 @@ class ShardWriter:
     def _write(self, target: Path) -> None:
         part = target.with_name(_PART)
         with part.open("wb") as shard:
-            for path, file, length, sha256, _ in self._open:
-                shard.write(_header(path, length))
-                _copy(file, length, sha256, shard)
-                shard.write(bytes(_padded(length) - length))
+            for entry in self._open:
+                shard.write(entry.header)
+                _copy(entry.file, entry.length, entry.sha256, shard)
+                shard.write(bytes(_padded(entry.length) - entry.length))
             shard.write(_END)
         part.rename(target)
 

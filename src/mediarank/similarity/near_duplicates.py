@@ -1,13 +1,14 @@
 """Items that look the same, found from 64-bit perceptual hashes without comparing all pairs.
 
-Two hashes at a Hamming distance of at most d agree on at least one of d + 1 bands of bits (pigeonhole), so only
-hashes that share a band are compared. Groups are the connected components of those that are near.
+Two hashes at a Hamming distance of at most d agree on at least one of d + 1 bands of bits (pigeonhole), on at least two
+of d + 2, and so on; so only hashes that share these bands are compared. The more hashes there are, the more bands must
+agree, so that few others share them. Groups are the connected components of those that are near.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from mediarank.types import DataError
 
 BITS = 64
+MOST_AGREEING = 4
+"""Bands that must agree, at most: more of them mean more passes."""
 
 
 def near_duplicate_groups(hashes: Sequence[str], max_distance: int = 4) -> npt.NDArray[np.intp]:
@@ -32,7 +35,7 @@ def near_duplicate_groups(hashes: Sequence[str], max_distance: int = 4) -> npt.N
         raise DataError(f"The distance of near-duplicates must be from 0 to {BITS // 4 - 1} bits, not {max_distance}.")
     pictured = np.flatnonzero([bool(h) for h in hashes])
     values = np.array([int(hashes[i], 16) for i in pictured.tolist()], dtype=np.uint64)
-    links = [_links_in_band(values, low, high, max_distance) for low, high in _bands(max_distance + 1)]
+    links = [_links(values, mask, max_distance) for mask in _masks(max_distance, len(values))]
     left, right = (pictured[np.concatenate(side)] for side in zip(*links, strict=True))
     graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(len(hashes), len(hashes)))
     _, groups = connected_components(graph, directed=False)
@@ -40,21 +43,25 @@ def near_duplicate_groups(hashes: Sequence[str], max_distance: int = 4) -> npt.N
     return np.argsort(np.argsort(first))[numbers].astype(np.intp)
 
 
-def _bands(count: int) -> list[tuple[int, int]]:
-    edges = np.linspace(0, BITS, count + 1).astype(int).tolist()
-    return list(pairwise(edges))
+def _masks(max_distance: int, count: int) -> list[int]:
+    """Sets of bits, of which two near hashes agree on at least one; large enough that few of `count` share one."""
+    agreeing = 1
+    while agreeing < MOST_AGREEING and BITS * agreeing / (max_distance + agreeing) < np.log2(max(count, 1)) - 2:
+        agreeing += 1
+    edges = np.linspace(0, BITS, max_distance + agreeing + 1).astype(int).tolist()
+    bands = [((1 << (high - low)) - 1) << low for low, high in pairwise(edges)]
+    return [sum(some) for some in combinations(bands, agreeing)]
 
 
-def _links_in_band(
-    values: npt.NDArray[np.uint64], low: int, high: int, max_distance: int
+def _links(
+    values: npt.NDArray[np.uint64], bits: int, max_distance: int
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Pairs that agree on bits low..high and differ in at most `max_distance` bits over all.
+    """Pairs that agree on these bits and differ in at most `max_distance` bits over all.
 
     Neighbours in the order by (band, value) are compared at growing offsets until no pair of that offset still
     shares a band: as many passes as the fullest bucket has members.
     """
-    mask = np.uint64(((1 << (high - low)) - 1) << low)
-    band = values & mask
+    band = values & np.uint64(bits)
     order = np.lexsort((values, band))
     band, value = band[order], values[order]
     left, right = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]

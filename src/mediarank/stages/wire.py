@@ -38,6 +38,8 @@ DEMO: Final = "collections/demo"
 RESULTS: Final = ("metrics", "plots")
 MEASURED: Final = ("metrics.json", "summary.parquet", "per_query.parquet", "curves.csv")
 
+AXES: Final = ("recall", "precision")
+
 Stages = dict[str, dict[str, Any]]
 
 
@@ -76,12 +78,14 @@ class Wanted:
     base_models : feature types that concept models are trained on
     systems : system -> what it reads
     sections : the sections of params.yaml that stages read
+    axes : system -> the columns of its curves that `dvc plots` shows, if they are not recall and precision
     """
 
     features: Mapping[str, str]
     base_models: Sequence[str] = ()
     systems: Mapping[str, Needs] = field(default_factory=dict)
     sections: Sequence[str] = ("report",)
+    axes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in (*self.features, *self.base_models, *self.systems):
@@ -164,7 +168,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
                 [summary, per_query],
             ),
             "metrics": [metrics],
-            "plots": [curves],
+            "plots": [_plot(curves, *wanted.axes.get(name, AXES))],
         }
     read = [manifest, labels, frames, "data/frames/quarantine.csv", copies, roles]
     read += [f"data/{check}/result.json" for check in passed]
@@ -199,6 +203,11 @@ def _check(name: str, data: Sequence[str], code: _Code, params: Sequence[str]) -
     """A check also reads the result of the version to compare with; later stages wait for `passed` alone."""
     deps = [*data, f"baseline/{name}.json", *code.of(name)]
     return _stage(name, deps, params, [f"data/{name}/result.json", f"data/{name}/passed"])
+
+
+def _plot(path: str, x: str, y: str) -> str:
+    """A file of curves as `dvc plots` shows it: one line per method, by `.dvc/plots/by_method.json`."""
+    return f"{{{path}: {{x: {x}, y: {y}, template: by_method}}}}"
 
 
 def _measured(system: str) -> list[str]:

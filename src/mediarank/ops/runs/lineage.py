@@ -19,7 +19,7 @@ import pandas as pd
 from mediarank.media.shards import INDEX, listed
 from mediarank.ops.runs.recorded_runs import Run, Runs
 from mediarank.ops.runs.tracked_values import flatten
-from mediarank.ops.versions.changes import LABELS, MEDIA
+from mediarank.ops.versions.changes import MEDIA, labels_folder
 from mediarank.ops.versions.git import ask_git, files_at
 from mediarank.ops.versions.history import history
 from mediarank.ops.versions.lockfile import PARAMS, Lock, content_hash, folder_hash
@@ -224,7 +224,8 @@ def _table(lock: Lock, path: str, objects: Objects) -> pd.DataFrame | None:
 
 
 def _labels(lock: Lock, objects: Objects) -> dict[str, tuple[str, int]]:
-    folder = lock.outs(LABELS).get(LABELS)
+    path = labels_folder(lock)
+    folder = lock.outs(path).get(path)
     tables = objects.listing(folder) if folder else {}
     return {
         name.removesuffix(".csv"): (oid, len(objects.read(oid).splitlines()) - 1)

@@ -18,7 +18,8 @@ from mediarank.ops.versions.lockfile import Lock
 from mediarank.ops.versions.objects import Objects
 
 MEDIA: Final = "data/raw/media"
-LABELS: Final = "data/raw/labels"
+LABELS: Final = ("data/manifest/labels", "data/raw/labels")
+"""With what people said, and the source's alone, for versions from before there was a journal."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +77,14 @@ def source_changes(before: Lock, after: Lock) -> tuple[str, ...]:
     return tuple(sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path)))
 
 
+def labels_folder(*locks: Lock) -> str:
+    """The folder of labels that all of these versions have: with what people said, or else the source's."""
+    return next((path for path in LABELS if all(path in lock.outs(path) for lock in locks)), LABELS[-1])
+
+
 def _label_changes(before: Lock | None, after: Lock, objects: Objects) -> dict[str, tuple[int, int]]:
-    old, new = (_folder(lock, LABELS, objects) for lock in (before, after))
+    folder = labels_folder(*(lock for lock in (before, after) if lock))
+    old, new = (_folder(lock, folder, objects) for lock in (before, after))
     counts = {}
     for name in sorted(name for name in old.keys() | new.keys() if name.endswith(".csv")):
         if old.get(name) != new.get(name):

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from mediarank.ops.versions.changes import MEDIA
-from mediarank.ops.versions.lockfile import LOCK, read_lock
+from mediarank.ops.versions.lockfile import LOCK, parse_yaml
 from mediarank.ops.versions.objects import Objects
 from mediarank.types import MediarankError
 
@@ -42,8 +42,9 @@ class KeptShards:
         if not (self._root / LOCK).exists():
             return {}
         try:
-            oid = read_lock(self._root).outs(MEDIA).get(MEDIA)
-            here = oid is not None and self._objects.path(oid).exists()
-            return self._objects.listing(oid) if oid is not None and here else {}
+            stages = parse_yaml((self._root / LOCK).read_bytes(), LOCK).get("stages") or {}
+            outs = [out for stage in stages.values() for out in stage.get("outs", ()) if out.get("path") == MEDIA]
+            here = [str(out["md5"]) for out in outs if self._objects.path(str(out["md5"])).exists()]
+            return self._objects.listing(here[0]) if here else {}
         except MediarankError:  # then they are written
             return {}

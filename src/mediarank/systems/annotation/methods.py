@@ -30,7 +30,7 @@ _NONE: Floats = np.zeros(0, np.float32)
 class Tried:
     """What cross-validation tried: settings of the ranker, a rule, and their results on held-out images.
 
-    error : the standard error of F1 over the folds
+    error : the standard error of F1 over the folds; by_fold : the results of each
     held_out : per fold its rule and the raw scores of its held-out images
     """
 
@@ -38,6 +38,7 @@ class Tried:
     rule: KeywordRule
     scores: KeywordScores
     error: float = 0.0
+    by_fold: Sequence[KeywordScores] = field(default=(), repr=False)
     held_out: Sequence[tuple[KeywordRule, Floats]] = field(default=(), repr=False)
 
     def held_out_scores(self) -> list[Floats]:
@@ -110,11 +111,20 @@ def _cross_validated(
                 found.setdefault((place, k), []).append(result)
     tried = []
     for (place, k), results in found.items():
-        scores = [scores for scores, _, _ in results]
-        error = standard_error([s.f1 for s in scores])
         kept = [(rule, raw) for _, rule, raw in results]
-        tried.append(Tried(settings[place], candidates[k], mean_scores(scores), error, kept))
+        tried.append(tried_on([scores for scores, _, _ in results], settings[place], candidates[k], kept))
     return tried
+
+
+def tried_on(
+    by_fold: Sequence[KeywordScores],
+    settings: Mapping[str, int],
+    rule: KeywordRule,
+    held_out: Sequence[tuple[KeywordRule, Floats]] = (),
+) -> Tried:
+    """What the folds say of a setting."""
+    error = _standard_error([scores.f1 for scores in by_fold])
+    return Tried(settings, rule, mean_scores(by_fold), error, by_fold, held_out)
 
 
 def _held_out(
@@ -148,6 +158,6 @@ def mean_scores(scores: Sequence[KeywordScores]) -> KeywordScores:
     )
 
 
-def standard_error(values: Sequence[float]) -> float:
+def _standard_error(values: Sequence[float]) -> float:
     """The standard error of their mean; 0 for a single value."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0

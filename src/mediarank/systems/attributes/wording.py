@@ -23,5 +23,7 @@ METHODS: Final[Wording] = _Methods(
     equal_weights=Words("equal mix of features", "RankSVM on the mean of the kernels"),
     concatenation=Words("features side by side", "linear RankSVM on all features joined"),
     posterior=Words("class probabilities", "the expected strength by class probabilities"),
-    posterior_mkl=Words("classes, learned mix", "class probabilities with the kernel weights of RankMKL"),
+    posterior_mkl=Words("classes and learned mix", "the sum of `posterior` and RankMKL, on one scale"),
+    levels=Words("levels of comparisons", "the expected standing in comparisons, without classes"),
+    local=Words("nearest compared items", "the mean standing of training items, weighted by how alike they are"),
 )

@@ -1,0 +1,366 @@
+"""How the pipeline grows: the same run over 1,000, 10,000 and 100,000 small drawn pictures, and search over a million.
+
+Each size is a clone of this repository with its own folder of pictures. What was measured is in FOLDER/measured.json,
+and is not measured again, so a long run can be done in parts and continued:
+
+    python benchmarks/scale.py --folder FOLDER --items 1000 10000
+    python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop
+    python benchmarks/scale.py --folder FOLDER --items 100000 --parts increment versions explorer
+    python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
+    python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
+    python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts source
+    python benchmarks/scale.py --folder FOLDER --items 1000000 --parts index search find
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import cv2
+import explorer
+import numpy as np
+import psutil
+from ops_project import Project, Watch, free_port, no_orphans
+from scale_million import measure as measure_million
+from scale_tables import measure as measure_tables
+
+from mediarank import store
+from mediarank.media.shards import Media
+
+CLASSES = 100
+SIDE = 96
+FEATURES = {
+    "moments": {"family": "colour_moments"},
+    "lbp": {"family": "lbp", "radii": [1], "cells": 2},
+    "network": {"family": "network", "layer": "pooled"},
+}
+RETRIEVAL = {
+    "features": [*FEATURES],
+    "methods": ["best_fea", "uni_con", "arow", "opar2"],
+    "unlabelled": ["network"],
+    "instances": 20000,
+    "seed": 7,
+}
+MILLION = ("index", "search", "find")
+PARTS = ("run", "noop", "increment", "versions", "explorer", "dask")
+
+
+class Kept:
+    """What was measured so far, on disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.values: dict[str, Any] = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        return dict(json.loads(self._path.read_text())) if self._path.exists() else {}
+
+    def once(self, name: str, measure: Callable[[], Any]) -> Any:
+        if name not in self.values:
+            measured = measure()
+            self.values = {**self._read(), name: measured}  # another process may have measured another part
+            self._path.write_text(json.dumps(self.values, indent=1))
+        print(f"{name}: {self.values[name]}", flush=True)
+        return self.values[name]
+
+
+def draw(folder: Path, first: int, count: int) -> None:
+    """Pictures of `CLASSES` kinds: a kind has its colours and its stripes, each picture its own place and noise."""
+    for k in range(first, first + count):
+        kind = k % CLASSES
+        path = folder / f"{chr(97 + k // 1000 % 26)}{k // 1000:04d}/kind{kind:02d}" / f"{k:07d}.jpg"
+        if path.exists():
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rng, own = np.random.default_rng(k), np.random.default_rng([kind, 1])
+        small = own.integers(0, 255, (3, 3, 3)) + rng.integers(-40, 40, (3, 3, 3))
+        picture = cv2.resize(np.clip(small, 0, 255).astype(np.uint8), (SIDE, SIDE), interpolation=cv2.INTER_CUBIC)
+        step, shift = int(own.integers(5, 20)), int(rng.integers(0, 20))
+        picture[:, shift::step] //= 2
+        picture[int(rng.integers(0, SIDE)) :: 7] ^= 31
+        cv2.imwrite(str(path), picture, (cv2.IMWRITE_JPEG_QUALITY, 80))
+
+
+def prepared(folder: Path, items: int) -> Project:
+    """A clone with its pictures and its settings; the one that is there, if there is one."""
+    root = folder / f"project{items}"
+    draw(folder / f"pictures{items}", 0, items)
+    if root.exists():
+        return Project(root)
+    project = Project.clone(root)
+    project.set_params("collection", {"source": "folder", "path": str(folder / f"pictures{items}")})
+    project.set_params("features", FEATURES)
+    project.set_params("base_models", {})
+    project.set_params("systems", {"retrieval": RETRIEVAL})
+    project.set_params("promotion", {"metric": {"retrieval": "ap"}})
+    project.mediarank("wire")
+    return project
+
+
+class Spent(Watch):
+    """Also the processor time of each stage, with its children: it says more than the clock on a busy machine."""
+
+    def __init__(self, pid: int) -> None:
+        self._seen: dict[tuple[str, int], float] = {}
+        super().__init__(pid, pause=0.25)
+
+    def _stages(self) -> list[tuple[str, psutil.Process]]:
+        found = super()._stages()
+        for stage, process in [*found, ("dvc", self._process)]:
+            for member in [process, *(process.children(recursive=True) if stage != "dvc" else [])]:
+                with suppress(psutil.Error):
+                    times = member.cpu_times()
+                    self._seen[stage, member.pid] = times.user + times.system
+        return found
+
+    @property
+    def processor(self) -> dict[str, float]:
+        spent: dict[str, float] = {}
+        for (stage, _), seconds in self._seen.items():
+            spent[stage] = spent.get(stage, 0.0) + seconds
+        return spent
+
+
+def watched(project: Project, *arguments: str) -> dict[str, Any]:
+    """Seconds of `dvc` with these arguments; and of each stage, with its processor time and its peak memory."""
+    began = time.perf_counter()
+    process = project.start(sys.executable, "-m", "dvc", *arguments)
+    watch = Spent(process.pid)
+    with no_orphans(process):
+        output, _ = process.communicate()
+    watch.end()
+    if process.returncode:
+        raise SystemExit(f"dvc {' '.join(arguments)} failed in {project.root}:\n{output[-4000:]}")
+    spent = watch.processor
+    stages = {
+        name: (round(watch.seconds[name], 1), round(spent.get(name, 0.0), 1), round(watch.peak[name]))
+        for name in watch.seconds
+    }
+    return {
+        "seconds": round(time.perf_counter() - began, 1),
+        "processor": round(sum(spent.values()), 1),
+        "stages": stages,
+    }
+
+
+def size_of(project: Project) -> tuple[int, int]:
+    """Files and bytes in the outputs of stages."""
+    files = [path for path in (project.root / "data").rglob("*") if path.is_file() and path.name != ".gitignore"]
+    return len(files), sum(path.stat().st_size for path in files)
+
+
+def increment(project: Project, folder: Path, items: int) -> dict[str, Any]:
+    """A run after one per cent of new pictures was added."""
+    draw(folder / f"pictures{items}", items, max(1, items // 100))
+    return watched(project, "repro")
+
+
+def versions(project: Project, folder: Path) -> dict[str, float]:
+    """push, a clone that has only the remote, pull there, and a rollback there to the version before."""
+    remote, clone = folder / f"{project.root.name}.remote", folder / f"{project.root.name}.clone"
+    for place in (remote, clone):
+        shutil.rmtree(place, ignore_errors=True)
+    project.dvc("remote", "modify", "local", "url", str(remote))
+    project.commit("version one", "one")
+    push = project.dvc("push")
+    project.set_params("evaluation", {"resamples": 500, "seed": 8})
+    project.dvc("repro")
+    project.commit("version two", "two")
+    second = project.dvc("push")
+    other = Project.clone(clone, project.root)
+    pull = other.dvc("pull")
+    back = other.mediarank("rollback", "one")
+    wanted, found = (Media(each.root / "data/raw/media") for each in (project, other))
+    assert list(wanted) == list(found)
+    shutil.rmtree(clone)
+    shutil.rmtree(remote)
+    return {
+        "push_s": round(push, 1),
+        "second_push_s": round(second, 1),
+        "pull_s": round(pull, 1),
+        "rollback_s": round(back, 1),
+    }
+
+
+def explored(project: Project) -> dict[str, float]:
+    """Seconds to the first page of the explorer, and milliseconds of pages on the whole collection."""
+    port = free_port()
+    command = [sys.executable, "-m", "mediarank", "explore", "--port", str(port)]
+    began = time.perf_counter()
+    process = subprocess.Popen(command, cwd=project.root, env=project.environment, stdout=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                status, _ = explorer.Client(port).get("/")
+                break
+            except OSError:
+                assert process.poll() is None, "the explorer ended"
+                time.sleep(0.05)
+        start = time.perf_counter() - began
+        assert status == 200
+        client = explorer.Client(port)
+        items = list(Media(project.root / "data/raw/media"))[:: len(Media(project.root / "data/raw/media")) // 8]
+        client.get(f"/search?item={items[0]}")
+        return {
+            "explorer_start_s": round(start, 1),
+            "first_page_ms": round(explorer.median_ms(client, ["/"] * 3)),
+            "grid_ms": round(explorer.median_ms(client, [f"/grid?class=kind{k:02d}&start=0" for k in range(5)])),
+            "thumbnail_ms": round(explorer.median_ms(client, [f"/thumbnail?item={item}" for item in items]), 1),
+            "page_search_ms": round(explorer.median_ms(client, [f"/search?item={item}" for item in items[1:6]])),
+        }
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def on_dask(project: Project, folder: Path) -> bool:
+    """Whether two workers in directories of their own, which name no file of the project, give the same vectors."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    told = ["--no-dashboard", "--host", "127.0.0.1"]
+    homes = [folder / name for name in ("scheduler", "one", "two")]
+    for home in homes:
+        home.mkdir(exist_ok=True)
+    module = [sys.executable, "-m"]
+    commands = [[*module, "distributed.cli.dask_scheduler", "--port", address.rpartition(":")[2], *told]]
+    commands += [[*module, "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-dashboard"]] * 2
+    kept = project.root / "kept"
+    shutil.rmtree(kept, ignore_errors=True)
+    (project.root / "data/features").rename(kept)
+    shutil.move(project.root / ".mediarank/cache", folder / "cache.kept")
+    running = []
+    try:
+        for home, command in zip(homes, commands, strict=True):
+            with (home / "log").open("w") as log:
+                running.append(subprocess.Popen(command, cwd=home, stdout=log, stderr=log))
+        for name in FEATURES:
+            project.call(
+                *module, "mediarank", "features", name, env={**project.environment, "MEDIARANK_CLUSTER": address}
+            )
+        same = [
+            (kept / name / "values.npy").read_bytes()
+            == (project.root / "data/features" / name / "values.npy").read_bytes()
+            for name in FEATURES
+        ]
+    finally:
+        for process in reversed(running):
+            process.terminate()
+            process.wait(30)
+        shutil.rmtree(project.root / "data/features", ignore_errors=True)
+        kept.rename(project.root / "data/features")
+        shutil.rmtree(project.root / ".mediarank/cache", ignore_errors=True)
+        shutil.move(folder / "cache.kept", project.root / ".mediarank/cache")
+    return all(same)
+
+
+def fingerprinted(folder: Path, items: int) -> dict[str, float]:
+    """What DVC needs for a stage that depends on a folder of so many files: at first, and with nothing to do."""
+    source, root = folder / "source", folder / "dvc"
+    root.mkdir()
+    for k in range(items):
+        path = source / f"{k // 1000:05d}" / f"{k:08d}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"%d" % k)
+    project = Project(root)
+    project.git("init", "--quiet")
+    project.dvc("init", "--quiet")
+    (root / "dvc.yaml").write_text(f"stages: {{collect: {{cmd: 'echo x > out', deps: ['{source}'], outs: [out]}}}}\n")
+    first, again = (watched(project, "repro") for _ in range(2))
+    return {"first_processor_s": first["processor"], "noop_processor_s": again["processor"], "noop_s": again["seconds"]}
+
+
+TABLES = {"tables": measure_tables, "source": fingerprinted}
+
+
+def measure(folder: Path, items: int, parts: list[str], kept: Kept) -> None:
+    project = prepared(folder, items)
+    if "run" in parts:
+        kept.once(f"run_{items}", lambda: watched(project, "repro"))
+        kept.once(f"size_{items}", lambda: size_of(project))
+        path = project.root / "data/evaluation/retrieval/metrics.json"
+        kept.once(f"map_{items}", lambda: {m: round(v["map"], 3) for m, v in store.read_json(path).items()})
+    if "noop" in parts:
+        kept.once(f"noop_{items}", lambda: round(min(project.dvc("repro") for _ in range(2)), 1))
+    if "dask" in parts:
+        kept.once("dask_same_bytes", lambda: on_dask(project, folder))
+    if "explorer" in parts:
+        kept.once(f"explorer_{items}", lambda: explored(project))
+    if "increment" in parts:
+        kept.once(f"increment_{items}", lambda: increment(project, folder, items))
+    if "versions" in parts:
+        kept.once(f"versions_{items}", lambda: versions(project, folder))
+
+
+def summary(kept: dict[str, Any]) -> dict[str, Any]:
+    sizes = sorted(int(name.removeprefix("run_")) for name in kept if name.startswith("run_"))
+    per_item = {str(n): round(1000 * kept[f"run_{n}"]["processor"] / n, 2) for n in sizes}
+    found: dict[str, Any] = {
+        "per_item_ms": per_item,  # processor time
+        "wall_s": {str(n): kept[f"run_{n}"]["seconds"] for n in sizes},
+    }
+    million: dict[str, Any] = {}
+    for name in (name for name in kept if name.partition("_")[0] in MILLION):
+        million |= kept[name]
+    if not sizes:
+        return {**found, **million}
+    large = sizes[-1]
+    files, size = kept[f"size_{large}"]
+    if len(sizes) > 1:
+        found["growth"] = round(per_item[str(large)] / per_item[str(sizes[-2])], 2)
+    found |= {
+        "peak_mb": max(peak for _, _, peak in kept[f"run_{large}"]["stages"].values()),
+        "noop_s": kept.get(f"noop_{large}"),
+        "one_percent_fraction": round(kept[f"increment_{large}"]["processor"] / kept[f"run_{large}"]["processor"], 3)
+        if f"increment_{large}" in kept
+        else None,
+        "bytes_per_item": round(size / large),
+        "files": files,
+        "dask_same_bytes": kept.get("dask_same_bytes"),
+    }
+    found |= kept.get(f"versions_{large}", {}) | kept.get(f"explorer_{large}", {})
+    return found | million
+
+
+def table(kept: dict[str, Any]) -> None:
+    """Seconds by the clock and by the processor, and peak memory, of each stage at each size."""
+    sizes = sorted(int(name.removeprefix("run_")) for name in kept if name.startswith("run_"))
+    print(f"\n{'stage':<24}" + "".join(f"{f'{n:,} items':>30}" for n in sizes))
+    for stage in kept[f"run_{sizes[-1]}"]["stages"] if sizes else ():
+        cells = [kept[f"run_{n}"]["stages"].get(stage) for n in sizes]
+        print(f"{stage:<24}" + "".join(f"{f'{c[0]:.1f} s, {c[1]:.1f} s, {c[2]:,} MB' if c else '':>30}" for c in cells))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, required=True, help="where projects and figures are kept")
+    parser.add_argument("--items", type=int, nargs="+", default=[1000, 10000])
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION, *TABLES], default=["run", "noop"])
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    folder = given.folder.resolve()
+    kept = Kept(folder / "measured.json")
+    for items in given.items:
+        if given.parts[0] in TABLES:
+            with tempfile.TemporaryDirectory(dir=folder) as scratch:
+                part, place = given.parts[0], Path(scratch)
+                kept.once(f"{part}_{items}", lambda items=items, part=part, place=place: TABLES[part](place, items))
+        elif set(given.parts) & set(MILLION):
+            for part in given.parts:  # one by one, so that each is kept
+                kept.once(f"{part}_{items}", lambda items=items, part=part: measure_million(folder, items, [part]))
+        else:
+            measure(folder, items, given.parts, kept)
+    table(kept.values)
+    print(json.dumps(summary(kept.values)))
+
+
+if __name__ == "__main__":
+    main()
