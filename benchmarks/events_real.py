@@ -118,7 +118,7 @@ def _read(path: Path) -> tuple[SplitScores, dict[str, EventScores], tuple[str, .
             frozen.setdefault(event, {})[part] = values
     tested = SplitScores(arrays["groups"], arrays["marks"], scores)
     named = {event: EventScores(**parts) for event, parts in frozen.items()}
-    return tested, named, tuple(arrays["classifiers"].tolist()), str(arrays["served"])
+    return tested, named, tuple(arrays["classifiers"].tolist()), str(arrays["served"].item())
 
 
 def _code() -> str:

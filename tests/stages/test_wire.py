@@ -48,7 +48,7 @@ def test_a_system_lists_its_own_folder_and_what_it_reads(shipped: wire.Stages) -
         folders = {path.split("/")[1] for path in code(shipped[f"systems-{name}"]) if path.startswith("systems/")}
         assert {folder for folder in folders if not folder.endswith(".py")} == {name}
     events = {dep for dep in shipped["systems-events"]["deps"] if dep.startswith(("data/features", "data/base_models"))}
-    named = ("motion", "gist_frames", "sound", "network_classes")
+    named = ("motion", "flow", "gist_frames", "sound", "network_classes")
     assert events == {*(f"data/features/{name}" for name in named), "data/base_models/gist_frames"}
 
 

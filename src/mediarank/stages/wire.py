@@ -190,7 +190,8 @@ def render(made: Stages) -> str:
     for name, stage in made.items():
         lines += [f"  {name}:", f"    cmd: {stage['cmd']}", "    deps:"]
         lines += [f"      - {path}" for path in stage["deps"]]
-        lines += [f"    {kind}: [{', '.join(stage[kind])}]" for kind in ("params", "outs", *RESULTS) if kind in stage]
+        kinds = [kind for kind in ("params", "outs", *RESULTS) if kind in stage]
+        lines += [f"    {kind}: [{', '.join(_on_one_line(entry) for entry in stage[kind])}]" for kind in kinds]
         lines.append("")
     return "\n".join(lines)
 
@@ -205,9 +206,19 @@ def _check(name: str, data: Sequence[str], code: _Code, params: Sequence[str]) -
     return _stage(name, deps, params, [f"data/{name}/result.json", f"data/{name}/passed"])
 
 
-def _plot(path: str, x: str, y: str) -> str:
+def _plot(path: str, x: str, y: str) -> dict[str, Any]:
     """A file of curves as `dvc plots` shows it: one line per method, by `.dvc/plots/by_method.json`."""
-    return f"{{{path}: {{x: {x}, y: {y}, template: by_method}}}}"
+    return {path: {"x": x, "y": y, "template": "by_method"}}
+
+
+def _on_one_line(entry: str | Mapping[str, Any]) -> str:
+    """
+    >>> _on_one_line("a"), _on_one_line({"b": {"x": "recall"}})
+    ('a', '{b: {x: recall}}')
+    """
+    if isinstance(entry, str):
+        return entry
+    return "{" + ", ".join(f"{key}: {_on_one_line(value)}" for key, value in entry.items()) + "}"
 
 
 def _measured(system: str) -> list[str]:
