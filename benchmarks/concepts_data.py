@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -72,37 +72,42 @@ class Described:
 
     features : by type; judgments : the concepts that are measured and the pictures that show them
     extraction : seconds per item, by type; looks : perceptual hashes, by item
-    concepts : how many concepts there are in all
+    everything : judgments of all concepts, of which `judgments` may be a sample; roles are dealt out by these
     """
 
     features: Mapping[str, FeatureMatrix]
     judgments: Judgments
     extraction: Mapping[str, float]
     looks: Mapping[str, str]
-    concepts: int
+    everything: Judgments
+
+    def sample(self, limit: int) -> Described:
+        """The same with `limit` of all concepts, evenly spread in the order of their names; 0 for all."""
+        concepts = list(self.everything.queries)
+        places = np.linspace(0, len(concepts) - 1, min(limit or len(concepts), len(concepts))).astype(int)
+        wanted = {concepts[n] for n in places}
+        pairs = [(concept, item) for concept, grades in self.everything if concept in wanted for item in grades]
+        return replace(self, judgments=Judgments.from_pairs(pairs, list(self.everything.candidates)))
 
     def roles(self, seed: int) -> Roles:
-        """50 % base, 20 % rank, 30 % test, concepts spread evenly, near-duplicates together."""
+        """50 % base, 20 % rank, 30 % test, concepts spread evenly, near-duplicates together; the same for a sample."""
         names = list(self.judgments.candidates)
         looks = [self.looks[name] for name in names]
         items = pd.DataFrame({"item_id": names, "kind": "image", "phash": looks})
-        pairs = [(item, concept, True) for concept, grades in self.judgments for item in grades]
+        pairs = [(item, concept, True) for concept, grades in self.everything for item in grades]
         labels = Labels({"concepts": pd.DataFrame(pairs, columns=["item", "concept", "relevant"])})
         return assign_roles(items.assign(group_id=items["item_id"]), labels, SplitsConfig(seed=seed))[0]
 
 
-def describe(
-    folder: Path, cache: Path | None, fewest: int, most: int, limit: int = 0, quick: bool = False
-) -> Described:
+def describe(folder: Path, cache: Path | None, fewest: int, most: int, quick: bool = False) -> Described:
     """Every picture of the collection by every type; kept in `cache`, since extraction takes minutes.
 
-    fewest, most : pictures that may show a concept; limit : of the concepts, evenly spread; 0 for all
-    quick : about a thousand pictures, ten types and twenty concepts, evenly spread
+    fewest, most : pictures that may show a concept; quick : about a thousand pictures and ten types, evenly spread
     """
     listing = open_collection(folder)
     items = sorted(listing.labels.looked_at & set(listing.files))
     items = items[:: max(1, len(items) // 1000)] if quick else items
-    judgments, concepts = chosen_concepts(listing.labels, items, fewest, most, 20 if quick else limit)
+    judgments = chosen_concepts(listing.labels, items, fewest, most)
     types = dict(list(feature_types().items())[:: 5 if quick else 1])
     vectors, seconds, looks = _cached(types, [(item, listing.files[item]) for item in items], cache)
     ids = np.array(items)
@@ -110,21 +115,18 @@ def describe(
         name: FeatureMatrix(ids, tuple(map(str, range(values.shape[1]))), values) for name, values in vectors.items()
     }
     extraction = dict(zip(types, seconds.tolist(), strict=True))
-    return Described(features, judgments, extraction, dict(zip(items, looks, strict=True)), concepts)
+    return Described(features, judgments, extraction, dict(zip(items, looks, strict=True)), judgments)
 
 
-def chosen_concepts(labels: Labels, items: list[str], fewest: int, most: int, limit: int) -> tuple[Judgments, int]:
-    """Judgments of the concepts that `fewest` to `most` of the items show, `limit` of them evenly spread (0: all);
-    and how many such concepts there are."""
+def chosen_concepts(labels: Labels, items: list[str], fewest: int, most: int) -> Judgments:
+    """Judgments of the concepts that `fewest` to `most` of the items show."""
     kept = set(items)
     pairs = [(concept, item) for concept, item in labels.shown if item in kept]
     shown = Counter(concept for concept, _ in pairs)
-    concepts = sorted(concept for concept, count in shown.items() if fewest <= count <= most)
-    if not concepts:
+    wanted = {concept for concept, count in shown.items() if fewest <= count <= most}
+    if not wanted:
         raise DataError(f"The collection has no concept, keyword or class with {fewest} to {most} pictures.")
-    places = np.linspace(0, len(concepts) - 1, min(limit or len(concepts), len(concepts))).astype(int)
-    wanted = {concepts[n] for n in places}
-    return Judgments.from_pairs([pair for pair in pairs if pair[0] in wanted], items), len(concepts)
+    return Judgments.from_pairs([pair for pair in pairs if pair[0] in wanted], items)
 
 
 def _cached(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-RESAMPLES, EXCHANGES = 1000, 2000
+RESAMPLES, EXCHANGES = 1000, 1000
 
 
 @dataclass(frozen=True)

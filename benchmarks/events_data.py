@@ -46,8 +46,8 @@ from mediarank.stages.manifest import ManifestConfig, build_manifest
 from mediarank.stages.splits import Shares, SplitsConfig, assign_roles, usable_items
 from mediarank.systems.contract import Inputs
 from mediarank.systems.events.config import Config
+from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.fit import Clips, prepare
-from mediarank.systems.events.report import shown_events
 from mediarank.types import FeatureMatrix, Roles
 
 TYPES: Final[Mapping[str, Extractor | LocalExtractor]] = {

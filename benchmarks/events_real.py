@@ -15,19 +15,28 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from events_bands import Band, SplitScores, band, exchange_test, group_weights, mean_precision, measured, p_value
+from events_bands import (
+    RESAMPLES,
+    Band,
+    SplitScores,
+    band,
+    exchange_test,
+    group_weights,
+    mean_precision,
+    measured,
+    p_value,
+)
 from events_data import HAND_MADE, Collection
 
 import mediarank
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.learners.fusion.recycling import Recycling
-from mediarank.systems.events.config import DEFAULT, KERNEL_FUSION, METHODS, RATIOS, Config
+from mediarank.systems.events.config import KERNEL_FUSION, METHODS, RATIOS, Config
 from mediarank.systems.events.fit import Clips, fit_clips
 from mediarank.systems.events.kernel_fusion import fit_kernel_fusion
 from mediarank.systems.events.model import REFITTED
 from mediarank.systems.events.protocol import EventScores, draw, figure2, learn
-from mediarank.systems.model import choose_served
 
 BEST = KERNEL_FUSION
 RIVALS = ("log_odds", "out_of_fold", "meta_only", "best_modality")
@@ -76,15 +85,12 @@ def _measure(collection: Collection, seed: int) -> tuple[SplitScores, dict[str, 
         refitted = model.classifiers[REFITTED]
         # alone, a classifier knows the clips of `rank` as well, as the best fusions do
         ranked |= {n: c.probabilities(clips.matrices[n], clips.test) for n, c in refitted.items()}
-        # what params.yaml offers by default competes; a choice among twice as many would be one of chance
-        offered = {m: v for m, v in model.validation.items() if m in DEFAULT or m in clips.matrices}
-        served = choose_served(offered, None)
-        ranked |= {"served": ranked[served], **_hand_made(clips)}
+        ranked |= {"served": ranked[model.served], **_hand_made(clips)}
     names = np.array([clips.groups.get(clip, clip) for clip in clips.test])
     sizes = f"{len(clips.base)} base, {len(clips.rank)} unseen, {len(clips.test)} test"
-    print(f"{collection.title}, split {seed}: {sizes}, {len(clips.shown)} events; served: {served}")
+    print(f"{collection.title}, split {seed}: {sizes}, {len(clips.shown)} events; served: {model.served}")
     frozen = {event: found for event, found in scores.items() if found.test_y.any()}
-    return SplitScores(names, clips.marks(clips.test), ranked), frozen, tuple(clips.matrices), served
+    return SplitScores(names, clips.marks(clips.test), ranked), frozen, tuple(clips.matrices), model.served
 
 
 def _write(
@@ -112,7 +118,7 @@ def _read(path: Path) -> tuple[SplitScores, dict[str, EventScores], tuple[str, .
             frozen.setdefault(event, {})[part] = values
     tested = SplitScores(arrays["groups"], arrays["marks"], scores)
     named = {event: EventScores(**parts) for event, parts in frozen.items()}
-    return tested, named, tuple(arrays["classifiers"].tolist()), str(arrays["served"])
+    return tested, named, tuple(arrays["classifiers"].tolist()), str(arrays["served"].item())
 
 
 def _code() -> str:
@@ -137,7 +143,7 @@ def _hand_made(clips: Clips) -> dict[str, np.ndarray]:
 
 def table(found: Measured) -> dict[str, Any]:
     """Every method on all test clips, with bands over clips; and how sure the lead of the best fusion is."""
-    weights = group_weights(found.splits, 1000)
+    weights = group_weights(found.splits, RESAMPLES)
     figures = {method: mean_precision(found.splits, method, weights) for method in found.splits[0].scores}
     best_modality = max(found.classifiers, key=lambda name: figures[name][0])
     splits = [replace(s, scores={**s.scores, "best_modality": s.scores[best_modality]}) for s in found.splits]

@@ -8,6 +8,7 @@ and is not measured again, so a long run can be done in parts and continued:
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts increment versions explorer
     python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
+    python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts source
     python benchmarks/scale.py --folder FOLDER --items 1000000 --parts index search find
 """
 
@@ -51,7 +52,6 @@ RETRIEVAL = {
     "seed": 7,
 }
 MILLION = ("index", "search", "find")
-TABLES = "tables"
 PARTS = ("run", "noop", "increment", "versions", "explorer", "dask")
 
 
@@ -262,6 +262,25 @@ def on_dask(project: Project, folder: Path) -> bool:
     return all(same)
 
 
+def fingerprinted(folder: Path, items: int) -> dict[str, float]:
+    """What DVC needs for a stage that depends on a folder of so many files: at first, and with nothing to do."""
+    source, root = folder / "source", folder / "dvc"
+    root.mkdir()
+    for k in range(items):
+        path = source / f"{k // 1000:05d}" / f"{k:08d}.jpg"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"%d" % k)
+    project = Project(root)
+    project.git("init", "--quiet")
+    project.dvc("init", "--quiet")
+    (root / "dvc.yaml").write_text(f"stages: {{collect: {{cmd: 'echo x > out', deps: ['{source}'], outs: [out]}}}}\n")
+    first, again = (watched(project, "repro") for _ in range(2))
+    return {"first_processor_s": first["processor"], "noop_processor_s": again["processor"], "noop_s": again["seconds"]}
+
+
+TABLES = {"tables": measure_tables, "source": fingerprinted}
+
+
 def measure(folder: Path, items: int, parts: list[str], kept: Kept) -> None:
     project = prepared(folder, items)
     if "run" in parts:
@@ -324,16 +343,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True, help="where projects and figures are kept")
     parser.add_argument("--items", type=int, nargs="+", default=[1000, 10000])
-    parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION, TABLES], default=["run", "noop"])
+    parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION, *TABLES], default=["run", "noop"])
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     folder = given.folder.resolve()
     kept = Kept(folder / "measured.json")
     for items in given.items:
-        if TABLES in given.parts:
+        if given.parts[0] in TABLES:
             with tempfile.TemporaryDirectory(dir=folder) as scratch:
-                place = Path(scratch)
-                kept.once(f"{TABLES}_{items}", lambda items=items, place=place: measure_tables(place, items))
+                part, place = given.parts[0], Path(scratch)
+                kept.once(f"{part}_{items}", lambda items=items, part=part, place=place: TABLES[part](place, items))
         elif set(given.parts) & set(MILLION):
             for part in given.parts:  # one by one, so that each is kept
                 kept.once(f"{part}_{items}", lambda items=items, part=part: measure_million(folder, items, [part]))

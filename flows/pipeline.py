@@ -43,6 +43,8 @@ from prefect.artifacts import (
 from prefect.futures import PrefectFuture, wait
 from steps import LONGEST, call_run, cause, step, tell_decisions, verdict
 
+TAGS = {"Completed": "ran", "Failed": "failed"}
+"""What a run is tagged with if one of its tasks ended so."""
 FOLLOW_UPS: tuple[FollowUp, ...] = (TRACK,)
 """Commands that are run when every stage is up to date."""
 
@@ -73,22 +75,24 @@ def pipeline(
         wait(list(tasks.values()))
     states = {name: future.state for name, future in tasks.items()}
     ended = {state.name or "" for state in states.values()}
-    tags = ["new results"] if "Completed" in ended else []
-    call_run(run_title(root, why, "Completed" in ended), [*tags, *(["failed"] if "Failed" in ended else [])])
-    publish_artifacts(root)
+    call_run(run_title(root, why, "Completed" in ended), [tag for name, tag in TAGS.items() if name in ended])
+    publish_artifacts(root, everything="Completed" in ended)
     if promote and states[PROMOTE.name].name == "Completed":
         tell_decisions(root)
         create_markdown_artifact(markdown=decisions_markdown(root), key="promotion", description="Promotion and drift")
     return verdict(root, "run", states)
 
 
-def publish_artifacts(root: Path) -> None:
-    """Show the results, the data checks and the report beside the run; a failed check has a page to itself."""
+def publish_artifacts(root: Path, everything: bool = True) -> None:
+    """Show the results, the data checks and the report beside the run; a failed check has a page to itself.
+
+    everything : False for a run that had nothing to do, which should cost little
+    """
     if text := results_markdown(root):
         create_markdown_artifact(markdown=text, key="results", description="What is new, and what is found how well")
-    if picture := results_picture(root):
+    if everything and (picture := results_picture(root)):
         create_image_artifact(image_url=picture, key="results-picture", description="What is found how well")
-    if rows := metrics_rows(root):
+    if everything and (rows := metrics_rows(root)):
         create_table_artifact(table=rows, key="metrics", description="Metrics by system and method")
     if text := failed_checks_markdown(root):
         create_markdown_artifact(markdown=text, key="failed-check", description="What stopped the run, and what to do")

@@ -72,7 +72,8 @@ def test_one_word_five_places(stage: str) -> None:
         section = SECTION.get(name, name)
         assert section in PARAMS, "its section in params.yaml"
         assert any(str(p).split(".")[0] == section for p in definition["params"]), "its params in dvc.yaml"
-    outputs = [out for kind in ("outs", "metrics", "plots") for out in definition.get(kind, ())]
+    outputs = [out for kind in ("outs", "metrics") for out in definition.get(kind, ())]
+    outputs += [path for plot in definition.get("plots", ()) for path in plot]
     assert outputs
     assert all(out.startswith(f"data/{FOLDER.get(name, name)}/") for out in outputs), "its folder in data/"
     assert (SOURCE / "stages" / f"{name}.py").exists(), "its module in stages/"

@@ -171,7 +171,8 @@ class Params:
 
         families = {name: type(family).__module__ for name, family in self.features.items()}
         systems = {name: self.reads(name) for name in self.systems}
-        return Wanted(families, tuple(self.base_models), systems, tuple(self.settings))
+        axes = {name: found for name in systems if (found := getattr(self.system(name), "curve_axes", None))}
+        return Wanted(families, tuple(self.base_models), systems, tuple(self.settings), axes)
 
     @cached_property
     def evaluation(self) -> EvaluationConfig:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediarank.base_models.bags import balanced_bags
+from mediarank.base_models.bags import balanced_bags, shared_sample
 from mediarank.types import DataError
 
 
@@ -43,3 +43,15 @@ def test_more_negatives_on_request() -> None:
 def test_one_kind_is_refused(labels: np.ndarray) -> None:
     with pytest.raises(DataError, match="both kinds"):
         balanced_bags(labels, bags=1, limit=10, rng=np.random.default_rng(0))
+
+
+def test_a_shared_sample_keeps_what_rare_concepts_have() -> None:
+    rare, common = np.arange(1000) < 5, np.arange(1000) >= 400
+    found = shared_sample([rare, common], 100, np.random.default_rng(0))
+    assert len(found) == len(set(found.tolist())) == 100
+    assert np.all(np.diff(found) > 0)
+    assert set(range(5)) <= set(found.tolist())
+    assert common[found].sum() >= 45, "half are positives"
+    assert (~common & ~rare)[found].sum() > 5, "the rest is drawn from all others"
+    np.testing.assert_array_equal(found, shared_sample([rare, common], 100, np.random.default_rng(0)))
+    np.testing.assert_array_equal(shared_sample([rare, common], 1000, np.random.default_rng(0)), np.arange(1000))

@@ -29,6 +29,8 @@ def svm_by_svm(pool: SVMPool, values: np.ndarray) -> np.ndarray:
                 continue
             if pool.kernel == "rbf":
                 kernel = np.exp(-pool.gammas[m] * ((x - vector) ** 2).sum(axis=1))
+            elif pool.kernel == "exponential_chi2":
+                kernel = np.exp(-pool.gammas[m] * ((x - vector) ** 2 / (x + vector)).sum(axis=1))
             elif pool.kernel == "intersection":
                 kernel = np.minimum(x, vector).sum(axis=1)
             else:
@@ -37,7 +39,7 @@ def svm_by_svm(pool: SVMPool, values: np.ndarray) -> np.ndarray:
     return out + pool.intercepts
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "intersection", "linear"])
+@pytest.mark.parametrize("kernel", ["rbf", "exponential_chi2", "intersection", "linear"])
 def test_decisions_equal_the_sum_over_each_svms_vectors(kernel: str) -> None:
     pool, matrix = pool_of(kernel)
     np.testing.assert_allclose(pool.decisions(matrix.values), svm_by_svm(pool, matrix.values), atol=1e-4)
@@ -147,7 +149,7 @@ def test_other_features_are_refused() -> None:
         pool.decisions(np.zeros((2, 5), dtype=np.float32))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "intersection", "linear"])
+@pytest.mark.parametrize("kernel", ["rbf", "exponential_chi2", "intersection", "linear"])
 def test_a_stored_pool_reads_the_coefficients_of_one_concept(kernel: str) -> None:
     pool, matrix = pool_of(kernel)
     arrays, meta = pool.to_arrays()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_pool import collection
@@ -75,6 +77,57 @@ def test_rankers_learn_from_left_out_scores() -> None:
     assert np.abs(found.score(matrix, base).values - found.pool.score(matrix, base).values).max() > 0.01
 
 
-def test_only_the_kernel_rbf() -> None:
-    with pytest.raises(ValueError, match="rbf"):
+def test_it_takes_histograms_as_they_are() -> None:
+    matrix, judgments = collection()
+    config = SVMConfig(learner="ridge", kernel="exponential_chi2", penalties=(8.0,), widths=(1.0,))
+    found = train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config)
+    base = sorted(matrix.ids[:100].tolist())
+    X = matrix.rows(base)
+    distances = (np.square(X[:, None] - X[None]) / (X[:, None] + X[None])).sum(axis=2)
+    assert found.pool.gammas[0] == pytest.approx(1 / np.median(distances[np.triu_indices(100, 1)]), rel=1e-3)
+    kernel = np.exp(-found.pool.gammas[0] * distances)
+    relevant = np.stack([judgments.grades(concept, base) > 0 for concept in found.pool.concepts], axis=1)
+    priors = relevant.mean(axis=0)
+    expected = kernel @ np.linalg.solve(kernel + np.eye(100) / 8.0, relevant - priors) + priors
+    np.testing.assert_allclose(found.pool.decisions(X), expected, atol=1e-3)
+
+
+def test_gamma_is_chosen_at_the_middle_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """γ first, then λ at that γ: five fits for a grid of nine, and the best of each line wins."""
+    tried: list[float] = []
+
+    def worth(kernel: np.ndarray, targets: np.ndarray, penalty: float, *_: object) -> float:
+        tried.append(penalty)
+        return float(-abs(penalty - 0.25) - abs(kernel[0, 1] - 0.5))
+
+    monkeypatch.setattr("mediarank.base_models.ridge._worth", worth)
+    matrix, judgments = collection()
+    config = SVMConfig(learner="ridge", penalties=(1.0, 2.0, 4.0), widths=(0.5, 1.0, 2.0))
+    train_pool("colour", matrix, judgments, list(matrix.ids[:100]), config)
+    assert tried == [0.5, 0.5, 0.5, 0.25, 1.0]
+    train_pool("colour", matrix, judgments, list(matrix.ids[:100]), replace(config, penalties=(1.0,), widths=(1.0,)))
+    assert len(tried) == 5, "where nothing is to choose, nothing is tried"
+
+
+def test_of_many_items_a_sample_is_used_and_the_others_are_scored_as_new() -> None:
+    matrix, judgments = collection()
+    base = matrix.ids[:100].tolist()
+    found = train_pool("colour", matrix, judgments, base, replace(CONFIG, ridge_limit=60))
+    assert len(found.pool.vectors) == 60
+    used = set(found.rows[0].tolist())
+    scores, plain = found.score(matrix, sorted(base)).values, found.pool.score(matrix, sorted(base)).values
+    others = [row for row in range(100) if row not in used]
+    np.testing.assert_allclose(scores[others], plain[others], atol=1e-5)
+    assert np.abs(scores[sorted(used)] - plain[sorted(used)]).max() > 0.01
+    rest = matrix.ids[100:].tolist()
+    for column, (concept, _) in enumerate(found.pool.models):
+        decisions = found.pool.score(matrix, rest).values[:, column].astype(float)
+        assert area_under_roc(decisions, judgments.grades(concept, rest) > 0) > 0.75
+    # Probabilities are of the collection, whatever share of the sample is relevant.
+    probabilities = found.pool.probabilities(found.pool.decisions(matrix.rows(rest)))
+    assert probabilities.mean() == pytest.approx(0.14, abs=0.08)
+
+
+def test_only_kernels_of_distances() -> None:
+    with pytest.raises(ValueError, match="rbf, exponential_chi2"):
         SVMConfig(learner="ridge", kernel="linear")

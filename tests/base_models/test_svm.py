@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.svm import SVC
 
-from mediarank.base_models.svm import Bag, SVMConfig, area_under_roc, fit_svm, stratified_folds
+from mediarank.base_models.svm import GRIDS, Bag, SVMConfig, area_under_roc, fit_svm, stratified_folds
 
 
 def bag(seed: int = 0, n: int = 60, gap: float = 0.8, gammas: tuple[float, ...] = (0.02, 0.1, 0.5)) -> Bag:
@@ -49,7 +49,7 @@ def test_held_out_decisions_are_of_svms_that_did_not_see_the_example() -> None:
     assert hopeless.area < 0.7  # the same svm separates its training examples perfectly
 
 
-@pytest.mark.parametrize("kernel", ["linear", "intersection"])
+@pytest.mark.parametrize("kernel", ["linear", "intersection", "exponential_chi2"])
 def test_other_kernels(kernel: str) -> None:
     rng = np.random.default_rng(3)
     labels = np.arange(40) < 20
@@ -58,7 +58,12 @@ def test_other_kernels(kernel: str) -> None:
     svm = fit_svm(
         Bag(("boat", 0), np.arange(40), values, labels, np.arange(40), (1.0,), (0,)), SVMConfig(kernel=kernel)
     )
-    gram = values @ values.T if kernel == "linear" else np.minimum(values[:, None], values[None]).sum(axis=2)
+    a, b = values[:, None], values[None]
+    gram = {
+        "linear": values @ values.T,
+        "intersection": np.minimum(a, b).sum(axis=2),
+        "exponential_chi2": np.exp(-((a - b) ** 2 / (a + b)).sum(axis=2)),
+    }[kernel]
     decisions = gram[:, svm.support] @ svm.coefficients + svm.intercept
     assert area_under_roc(decisions, labels) > 0.95
 
@@ -99,9 +104,13 @@ def test_area_counts_ties_half() -> None:
     assert area_under_roc(decisions, labels) == roc_auc_score(labels, decisions) == 0.875
 
 
+def test_each_learner_has_its_usual_grid() -> None:
+    assert (SVMConfig().penalties, SVMConfig().widths) == GRIDS["svm"]
+    ridge = SVMConfig(learner="ridge", widths=(3.0,))
+    assert (ridge.penalties, ridge.widths) == (GRIDS["ridge"][0], (3.0,))
+
+
 def test_settings_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one value"):
-        SVMConfig(penalties=())
     with pytest.raises(ValueError, match="above 0"):
         SVMConfig(widths=(1.0, -1.0))
 

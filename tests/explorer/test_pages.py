@@ -17,6 +17,9 @@ from fastapi.testclient import TestClient
 from making_media import encoded
 
 from mediarank import store
+from mediarank.asking.annotate import annotate
+from mediarank.asking.items import Asked
+from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import PAGES, create_app
 from mediarank.explorer.doors import Doors
 from mediarank.systems.model import Needs
@@ -235,3 +238,12 @@ def test_search_says_why_where_classes_were_learned(project: Path, method: str) 
             page = client.get("/search", params={"item": ITEM, **ticks})
             assert page.status_code == 200
             assert re.search(r'title="images/[^"]+: [^"]*kind [+-]\d', page.text)
+
+
+def test_suggested_keywords_have_the_probabilities_that_annotate_gives(client: TestClient, explored: Path) -> None:
+    workspace = Workspace(explored / "data", lambda: fitted_project.COPYING)
+    table = annotate(workspace, [Asked(ITEM, item=ITEM)], 8)
+    assert table["probability"].notna().all()
+    page = client.get("/item", params={"item": ITEM}).text
+    for word, chance in zip(table["name"], table["probability"], strict=True):
+        assert re.search(rf'{word} <span class="count">{chance:.0%}</span>', page), word

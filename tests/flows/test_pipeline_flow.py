@@ -162,7 +162,7 @@ def test_a_run_is_named_by_its_cause_and_by_what_is_new(first: Recorded, second:
         runs = [client.read_flow_run(r.state.state_details.flow_run_id) for r in (first, second)]
     for run in runs:
         assert re.fullmatch(r"by hand \d{4}-\d\d-\d\d · no results", run.name)
-    assert [run.tags for run in runs] == [["new results"], []]
+    assert [run.tags for run in runs] == [["ran"], []]
 
 
 def test_same_bytes_as_plain_repro(first: Recorded, finished_project: Path) -> None:

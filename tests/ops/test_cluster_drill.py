@@ -32,6 +32,7 @@ from mediarank.media.shards import Media
 from mediarank.types import FeatureMatrix, Judgments, MachineFault
 
 COPIES = 8
+TESTS = Path(__file__).parents[1]
 
 
 class Cluster:
@@ -75,7 +76,7 @@ class Cluster:
     def _start(self, module: str, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
         home.mkdir(exist_ok=True)
         command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-        variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+        variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
         return subprocess.Popen(command, cwd=home, stdout=self._log, stderr=self._log, env=variables)
 
     def workers(self) -> dict[str, int]:

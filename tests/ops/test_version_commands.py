@@ -57,8 +57,10 @@ def test_lineage(here: Path) -> None:
         said("lineage")
 
 
-def test_compare_runs(here: Path) -> None:
+def test_compare_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")  # figures are not cut, however narrow it is
     printed = said("compare-runs", "v1", "v2")
+    assert "…" not in printed
     assert "collection.seed: 7 -> 8" in printed
     assert "+0.1000" in printed
     assert "better" in printed

@@ -106,8 +106,17 @@ def test_the_demo_is_drawn_and_packed(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "data/raw").iterdir()) == ["labels", "media", "skipped.csv"]
 
 
-def test_dvc_does_not_take_files_into_its_cache_by_hard_link() -> None:
-    """With hardlink as the first cache type, a shard that is being written could be in the cache already."""
+def test_dvc_takes_outputs_into_its_cache_without_a_copy() -> None:
+    """With hardlink first, a shard in data/raw and in the cache is one file."""
     config = configparser.ConfigParser()
     config.read(ROOT / ".dvc/config")
-    assert config["cache"]["type"].strip('"').split(",")[0] == "reflink"
+    assert config["cache"]["type"].strip('"').split(",")[0] == "hardlink"
+
+
+def test_no_original_is_linked(source: Path, tmp_path: Path) -> None:
+    """DVC makes what it links read-only: nothing in data/raw may share an inode with, or lead to, a user's file."""
+    collected(source, tmp_path)
+    own = {path.stat().st_ino for path in source.rglob("*.jpg")}
+    made = [path for path in (tmp_path / "data/raw").rglob("*") if path.is_file()]
+    assert made
+    assert not any(path.is_symlink() or path.stat().st_ino in own for path in made)

@@ -48,7 +48,7 @@ def test_a_system_lists_its_own_folder_and_what_it_reads(shipped: wire.Stages) -
         folders = {path.split("/")[1] for path in code(shipped[f"systems-{name}"]) if path.startswith("systems/")}
         assert {folder for folder in folders if not folder.endswith(".py")} == {name}
     events = {dep for dep in shipped["systems-events"]["deps"] if dep.startswith(("data/features", "data/base_models"))}
-    named = ("motion", "gist_frames", "sound", "network_classes")
+    named = ("motion", "flow", "gist_frames", "sound", "network_classes")
     assert events == {*(f"data/features/{name}" for name in named), "data/base_models/gist_frames"}
 
 
@@ -135,7 +135,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A scratch project whose stages are recorded as done, with one line of text for each output."""
     made = scratch.make(tmp_path_factory.mktemp("wire") / "project")
     for stage in scratch.stages(made).values():
-        for out in (*stage["outs"], *stage.get("metrics", ()), *stage.get("plots", ())):
+        drawn = [path for plot in stage.get("plots", ()) for path in plot]
+        for out in (*stage["outs"], *stage.get("metrics", ()), *drawn):
             path = made / out
             path = path if path.suffix or path.name in ("passed", "checked") else path / "content"
             path.parent.mkdir(parents=True, exist_ok=True)

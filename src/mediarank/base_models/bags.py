@@ -1,6 +1,9 @@
-"""Balanced bags: small samples with as many positives as negatives (paper 000, section 5.1)."""
+"""Samples of the training items: balanced bags with as many positives as negatives (paper 000, section 5.1), and one
+sample for all concepts together."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -35,3 +38,25 @@ def balanced_bags(
         )
         for _ in range(bags)
     ]
+
+
+def shared_sample(
+    labels: Sequence[npt.NDArray[np.bool_]], limit: int, rng: np.random.Generator
+) -> npt.NDArray[np.intp]:
+    """At most `limit` positions, ascending, for all concepts together; all of them if they fit.
+
+    labels : by concept, which examples are positive
+
+    Half of the sample are positives: each concept in turn adds one of its own until they are full, so a rare concept
+    keeps all that it has. The rest is drawn from all other examples.
+    """
+    count = len(labels[0])
+    if count <= limit:
+        return np.arange(count)
+    orders = [rng.permutation(np.flatnonzero(relevant)) for relevant in labels]
+    turns = [int(order[turn]) for turn in range(max(map(len, orders))) for order in orders if turn < len(order)]
+    positives = list(dict.fromkeys(turns))[: limit // 2]
+    others = np.setdiff1d(np.arange(count), positives)
+    return np.sort(
+        np.concatenate([positives, rng.choice(others, limit - len(positives), replace=False)]).astype(np.intp)
+    )

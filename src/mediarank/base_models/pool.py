@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from mediarank.base_models.svm import Kernel
+from mediarank.similarity.chi2 import chi2_distances
 from mediarank.similarity.kernels import intersection
 from mediarank.similarity.tiles import run_all
 from mediarank.types import DataError, FeatureMatrix, Floats
@@ -30,7 +31,8 @@ BLOCK: Final = 256
 class SVMPool:
     """M SVMs over S support vectors of dimension D.
 
-    kernel : rbf, intersection, or linear, where `vectors` are the SVMs' weights and `coefficients` is the identity
+    kernel : rbf, exponential_chi2, intersection, or linear, where `vectors` are the SVMs' weights and `coefficients`
+        is the identity
     models : concept and number of the bag of each SVM
     mean, scale : (D,) how features are standardised, `(x − mean) · scale`
     vectors : (S, D) standardised support vectors, each once
@@ -59,6 +61,11 @@ class SVMPool:
     @property
     def concepts(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(concept for concept, _ in self.models))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """`concept|bag` of each SVM."""
+        return tuple(f"{concept}|{bag}" for concept, bag in self.models)
 
     def columns(self, concept: str) -> list[int]:
         """The SVMs of a concept, by number of the bag."""
@@ -116,10 +123,9 @@ class SVMPool:
         return values
 
     def score(self, matrix: FeatureMatrix, items: Sequence[str]) -> FeatureMatrix:
-        """Normalised scores of `items`, one column per SVM, named `concept|bag`."""
+        """Normalised scores of `items`, one column per SVM."""
         scores = self.score_rows(matrix, matrix.positions(items))
-        names = tuple(f"{concept}|{bag}" for concept, bag in self.models)
-        return FeatureMatrix(np.asarray(items, dtype=str), names, scores)
+        return FeatureMatrix(np.asarray(items, dtype=str), self.names, scores)
 
     def score_rows(self, matrix: FeatureMatrix, positions: npt.NDArray[np.intp]) -> Floats:
         """(positions, M) normalised scores of rows of the matrix, on all cores."""
@@ -135,14 +141,19 @@ class SVMPool:
     def _decide(self, values: Floats) -> Floats:
         if self.kernel == "intersection":
             return np.asarray(intersection(values, self.vectors) @ self.coefficients + self.intercepts, np.float32)
+        if self.kernel == "exponential_chi2":
+            return self._decayed(chi2_distances(self.vectors, np.ascontiguousarray(values, dtype=np.float32)))
         values = (values - self.mean) * self.scale
         if self.kernel == "linear":
             return values @ self.vectors.T + self.intercepts
         squares = np.einsum("nd,nd->n", values, values)
         # ‖v‖² + ‖x‖² − 2 v·x as one product, by two more columns on either side; one row per vector, so that those of
         # one γ are whole rows. Rounding may leave −1e-6 for equal rows, which does not matter to the exponential.
-        distances = self._augmented_vectors @ np.column_stack([values, squares, np.ones_like(squares)]).T
-        out = np.empty((len(self), len(values)), dtype=np.float32)
+        return self._decayed(self._augmented_vectors @ np.column_stack([values, squares, np.ones_like(squares)]).T)
+
+    def _decayed(self, distances: Floats) -> Floats:
+        """(n, M) decisions from (S, n) distances, by a kernel that decays with them."""
+        out = np.empty((len(self), distances.shape[1]), dtype=np.float32)
         for gamma, columns, rows, coefficients in self._by_gamma:
             closeness = (distances if rows is None else distances[rows]) * -gamma
             out[columns] = coefficients @ np.exp(closeness, out=closeness)

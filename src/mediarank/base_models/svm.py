@@ -8,18 +8,26 @@ the chosen parameters are kept, because calibration needs them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from mediarank.similarity.kernels import intersection
+from mediarank.similarity.chi2 import chi2_distances
+from mediarank.similarity.kernels import DISTANCES, intersection
 from mediarank.types import Doubles, Floats
 
-Kernel = Literal["rbf", "intersection", "linear"]
+Kernel = Literal["rbf", "exponential_chi2", "intersection", "linear"]
+
+
+GRIDS: Final[Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]] = {
+    "svm": ((0.5, 2.0, 8.0), (0.25, 1.0, 4.0)),
+    "ridge": ((2.0, 10.0, 50.0), (0.5, 1.5)),
+}
+"""learner -> penalties and widths to choose from"""
 
 
 @dataclass(frozen=True)
@@ -28,14 +36,16 @@ class SVMConfig:
 
     learner : svm, or ridge: one kernel ridge regression per concept on all training items, for which `bags`,
         `bag_limit`, `negatives_per_positive` and `folds` say nothing and λ is 1/C; see `ridge.py`
-    kernel : intersection takes histograms as they are; the others see standardised features
+    ridge_limit : training items of a ridge, at most; of more, a sample with positives of every concept
+    kernel : exponential_chi2 and intersection take histograms as they are; the others see standardised features
     roles : whose items SVMs are trained on; rankers learn from held-out scores of these items. The paper has `base`
     bags : SVMs per concept and feature type
     bag_limit : examples in a bag
     negatives_per_positive : 1 is the paper's balanced bag; other ratios are balanced by class weights
     minimum_positives : concepts with fewer are skipped
-    penalties : values of C to choose from
-    widths : values of γ to choose from, in units of 1 / the median squared distance (rbf only)
+    penalties : values of C to choose from; empty stands for those of `GRIDS`, by learner
+    widths : values of γ to choose from, in units of 1 / the median distance (rbf: squared; exponential_chi2: χ²);
+        empty as above
     """
 
     learner: Literal["svm", "ridge"] = "svm"
@@ -43,21 +53,24 @@ class SVMConfig:
     roles: tuple[Literal["base", "rank"], ...] = ("base", "rank")
     bags: Annotated[int, Field(ge=1)] = 2
     bag_limit: Annotated[int, Field(ge=2)] = 800
+    ridge_limit: Annotated[int, Field(ge=2)] = 4000
     negatives_per_positive: Annotated[float, Field(gt=0)] = 1.0
     minimum_positives: Annotated[int, Field(ge=1)] = 3
     folds: Annotated[int, Field(ge=2)] = 3
-    penalties: tuple[float, ...] = (0.5, 2.0, 8.0)
-    widths: tuple[float, ...] = (0.25, 1.0, 4.0)
+    penalties: tuple[float, ...] = ()
+    widths: tuple[float, ...] = ()
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
         if not self.roles:
             raise ValueError("roles must name base, rank or both")
-        if self.learner == "ridge" and self.kernel != "rbf":
-            raise ValueError(f"the learner ridge has the kernel rbf, not {self.kernel}")
-        if not self.penalties or not self.widths or min(self.penalties + self.widths) <= 0:
-            raise ValueError("penalties and widths must each hold at least one value, all above 0")
+        if self.learner == "ridge" and self.kernel not in DISTANCES:
+            raise ValueError(f"the learner ridge has a kernel of distances ({', '.join(DISTANCES)}), not {self.kernel}")
+        for name, usual in zip(("penalties", "widths"), GRIDS[self.learner], strict=True):
+            object.__setattr__(self, name, getattr(self, name) or usual)
+        if min(self.penalties + self.widths) <= 0:
+            raise ValueError("penalties and widths must all be above 0")
 
 
 @dataclass(frozen=True)
@@ -171,9 +184,11 @@ def _best(trials: Sequence[_Trial]) -> _Trial:
 
 
 def _closeness(kernel: Kernel, values: Floats) -> Doubles:
-    """What a kernel matrix is made of: squared distances for rbf, the kernel itself for the others."""
+    """What a kernel matrix is made of: distances where the kernel decays with one, else the kernel itself."""
     if kernel == "intersection":
         return intersection(values).astype(np.float64)
+    if kernel == "exponential_chi2":
+        return chi2_distances(values).astype(np.float64)
     doubles = values.astype(np.float64)
     products = doubles @ doubles.T
     if kernel == "linear":
@@ -184,7 +199,7 @@ def _closeness(kernel: Kernel, values: Floats) -> Doubles:
 
 
 def _gram(kernel: Kernel, closeness: Doubles, gamma: float) -> Doubles:
-    return np.exp(-gamma * closeness) if kernel == "rbf" else closeness
+    return np.exp(-gamma * closeness) if kernel in DISTANCES else closeness
 
 
 def _svc(penalty: float, config: SVMConfig) -> Any:

@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.base_models.bags import balanced_bags
+from mediarank.base_models.bags import balanced_bags, shared_sample
 from mediarank.base_models.calibration import fit_sigmoid
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.ridge import fit_ridges
 from mediarank.base_models.svm import Bag, FittedSVM, SVMConfig, fit_svm
 from mediarank.fanout import fan_out
-from mediarank.similarity.kernels import squared_distances
+from mediarank.similarity.kernels import DISTANCES
 from mediarank.types import Doubles, FeatureMatrix, Floats, Judgments, NotApplicable
 
 NORMALISING_ITEMS: Final = 2048
@@ -91,16 +91,19 @@ class TrainedPool:
 
         So rankers can learn from the training items too: no SVM scores an item that it was trained on.
         """
-        found = self.pool.score(matrix, items)
         place = {item: row for row, item in enumerate(items)}
         present = np.array([place.get(item, -1) for item in self.items], dtype=np.intp)
-        values = found.values.copy()
+        values = np.full((len(items), len(self.pool)), np.nan, dtype=np.float32)
         for column, (rows, decisions) in enumerate(zip(self.rows, self.held_out, strict=True)):
             known = present[rows] >= 0
             span = max(float(self.pool.high[column] - self.pool.low[column]), 1e-12)
             scores = np.clip((decisions[known] - self.pool.low[column]) * (2 / span) - 1, -1, 1)
             values[present[rows][known], column] = scores
-        return FeatureMatrix(found.ids, found.names, values)
+        new = np.flatnonzero(np.isnan(values).any(axis=1))
+        if len(new):
+            seen = values[new]
+            values[new] = np.where(np.isnan(seen), self.pool.score_rows(matrix, matrix.positions(items)[new]), seen)
+        return FeatureMatrix(np.asarray(items, dtype=str), self.pool.names, values)
 
 
 def train_pool(
@@ -135,13 +138,16 @@ def _train_ridges(
 ) -> TrainedPool:
     items = sorted(base)
     labels = {concept: judgments.grades(concept, items) > 0 for concept in trainable_concepts(judgments, items, config)}
-    values = matrix.rows(items)
+    priors = np.array([relevant.mean() for relevant in labels.values()])
+    rows = shared_sample(list(labels.values()), config.ridge_limit, np.random.default_rng(config.seed))
+    values = matrix.rows([items[row] for row in rows])
     mean, scale = standardisation(values, config)
     prepared: Floats = (values - mean) * scale
-    together = np.unique([(groups or {}).get(item, item) for item in items], return_inverse=True)[1]
-    pool, held_out = fit_ridges(prepared, (mean, scale), labels, together, _gammas(prepared, config), config)
-    everything = np.arange(len(items))
-    return TrainedPool(pool, tuple(items), (everything,) * len(pool), tuple(held_out.T))
+    together = np.unique([(groups or {}).get(items[row], items[row]) for row in rows], return_inverse=True)[1]
+    sample = {concept: relevant[rows] for concept, relevant in labels.items()}
+    gammas = _gammas(prepared, config)
+    pool, held_out = fit_ridges(prepared, (mean, scale), sample, priors, together, gammas, config)
+    return TrainedPool(pool, tuple(items), (rows,) * len(pool), tuple(held_out.T))
 
 
 def prepare(
@@ -204,7 +210,7 @@ def normalised_by(pool: SVMPool, values: Floats) -> SVMPool:
 def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
     """Mean and inverse deviation of each column; a constant column becomes 0. Histograms are left as they are."""
     dimension = values.shape[1]
-    if config.kernel == "intersection":
+    if config.kernel in ("intersection", "exponential_chi2"):
         return np.zeros(dimension, dtype=np.float32), np.ones(dimension, dtype=np.float32)
     deviation = values.std(axis=0, dtype=np.float64)
     scale = np.divide(1.0, deviation, out=np.zeros(dimension), where=deviation > 1e-8)
@@ -212,10 +218,11 @@ def standardisation(values: Floats, config: SVMConfig) -> tuple[Floats, Floats]:
 
 
 def _gammas(prepared: Floats, config: SVMConfig) -> tuple[float, ...]:
-    if config.kernel != "rbf":
+    if config.kernel not in DISTANCES:
         return (1.0,)
     sample = prepared[:: max(1, len(prepared) // 500)]
-    median = float(np.median(squared_distances(sample)[np.triu_indices(len(sample), 1)])) if len(sample) > 1 else 1.0
+    between = DISTANCES[config.kernel](sample)[np.triu_indices(len(sample), 1)]
+    median = float(np.median(between)) if len(between) else 1.0
     return tuple(width / (median or 1.0) for width in config.widths)
 
 

@@ -129,7 +129,9 @@ def compare_runs(
         numbers = (f"{row.before:.4f}", f"{row.after:.4f}", f"{row.change:+.4f}", str(row.queries), f"{row.p:.3g}")
         table.add_row(row.system, row.method, row.metric, *numbers, row.verdict)
     if found.metrics:
-        console().print(table)
+        shown = console()
+        shown.width = max(shown.width, shown.measure(table, options=shown.options.update(width=1000)).maximum)
+        shown.print(table)  # a terminal that is narrower wraps lines; cut figures would say nothing
 
 
 def _table(*columns: str) -> Table:

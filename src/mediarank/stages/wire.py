@@ -38,6 +38,8 @@ DEMO: Final = "collections/demo"
 RESULTS: Final = ("metrics", "plots")
 MEASURED: Final = ("metrics.json", "summary.parquet", "per_query.parquet", "curves.csv")
 
+AXES: Final = ("recall", "precision")
+
 Stages = dict[str, dict[str, Any]]
 
 
@@ -76,12 +78,14 @@ class Wanted:
     base_models : feature types that concept models are trained on
     systems : system -> what it reads
     sections : the sections of params.yaml that stages read
+    axes : system -> the columns of its curves that `dvc plots` shows, if they are not recall and precision
     """
 
     features: Mapping[str, str]
     base_models: Sequence[str] = ()
     systems: Mapping[str, Needs] = field(default_factory=dict)
     sections: Sequence[str] = ("report",)
+    axes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in (*self.features, *self.base_models, *self.systems):
@@ -164,7 +168,7 @@ def stages(wanted: Wanted, source: Path = SOURCE) -> Stages:
                 [summary, per_query],
             ),
             "metrics": [metrics],
-            "plots": [curves],
+            "plots": [_plot(curves, *wanted.axes.get(name, AXES))],
         }
     read = [manifest, labels, frames, "data/frames/quarantine.csv", copies, roles]
     read += [f"data/{check}/result.json" for check in passed]
@@ -186,7 +190,8 @@ def render(made: Stages) -> str:
     for name, stage in made.items():
         lines += [f"  {name}:", f"    cmd: {stage['cmd']}", "    deps:"]
         lines += [f"      - {path}" for path in stage["deps"]]
-        lines += [f"    {kind}: [{', '.join(stage[kind])}]" for kind in ("params", "outs", *RESULTS) if kind in stage]
+        kinds = [kind for kind in ("params", "outs", *RESULTS) if kind in stage]
+        lines += [f"    {kind}: [{', '.join(_on_one_line(entry) for entry in stage[kind])}]" for kind in kinds]
         lines.append("")
     return "\n".join(lines)
 
@@ -199,6 +204,21 @@ def _check(name: str, data: Sequence[str], code: _Code, params: Sequence[str]) -
     """A check also reads the result of the version to compare with; later stages wait for `passed` alone."""
     deps = [*data, f"baseline/{name}.json", *code.of(name)]
     return _stage(name, deps, params, [f"data/{name}/result.json", f"data/{name}/passed"])
+
+
+def _plot(path: str, x: str, y: str) -> dict[str, Any]:
+    """A file of curves as `dvc plots` shows it: one line per method, by `.dvc/plots/by_method.json`."""
+    return {path: {"x": x, "y": y, "template": "by_method"}}
+
+
+def _on_one_line(entry: str | Mapping[str, Any]) -> str:
+    """
+    >>> _on_one_line("a"), _on_one_line({"b": {"x": "recall"}})
+    ('a', '{b: {x: recall}}')
+    """
+    if isinstance(entry, str):
+        return entry
+    return "{" + ", ".join(f"{key}: {_on_one_line(value)}" for key, value in entry.items()) + "}"
 
 
 def _measured(system: str) -> list[str]:

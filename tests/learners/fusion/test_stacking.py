@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.fusion.stacking import (
     BestSingle,
-    LightGBMStacking,
     LogisticStacking,
     MeanFusion,
     RidgeStacking,
     balanced_weights,
     ridge_logistic,
 )
-from mediarank.types import DataError, MediarankError
+from mediarank.types import DataError
 
 LEARNERS = (MeanFusion(), BestSingle(), RidgeStacking(), LogisticStacking())
 
@@ -83,7 +81,7 @@ def test_learned_combinations_rank_new_items(learner: Any) -> None:
     assert average_precision(y[400:], fitted.predict(X[400:])) > 2 * y[400:].mean()
 
 
-@pytest.mark.parametrize("learner", [BestSingle(), RidgeStacking(), LogisticStacking(), LightGBMStacking()])
+@pytest.mark.parametrize("learner", [BestSingle(), RidgeStacking(), LogisticStacking()])
 @pytest.mark.parametrize("y", [[0, 0, 0], [1, 1, 1]])
 def test_labels_of_one_kind_are_refused(learner: Any, y: list[int]) -> None:
     with pytest.raises(DataError, match="items are relevant"):
@@ -94,29 +92,3 @@ def test_labels_of_one_kind_are_refused(learner: Any, y: list[int]) -> None:
 def test_constant_scores_rank_all_the_same(learner: Any) -> None:
     X = np.full((6, 3), 0.25, dtype=np.float32)
     assert len(set(learner.fit(X, [1, 0, 0, 0, 0, 1]).predict(X))) == 1
-
-
-def test_lightgbm_ranks_new_items_or_says_what_to_install() -> None:
-    X, y = example(4, items=800)
-    try:
-        import lightgbm  # noqa: F401
-    except OSError:
-        with pytest.raises(MediarankError, match="libgomp1"):
-            LightGBMStacking(trees=20).fit(X, y)
-        return
-    first = LightGBMStacking(trees=20).fit(X[:400], y[:400]).predict(X[400:])
-    assert average_precision(y[400:], first) > 2 * y[400:].mean()
-    np.testing.assert_array_equal(first, LightGBMStacking(trees=20).fit(X[:400], y[:400]).predict(X[400:]))
-
-
-def test_a_missing_openmp_library_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = builtins.__import__
-
-    def broken(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name == "lightgbm":
-            raise OSError("libgomp.so.1: cannot open shared object file")
-        return original(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", broken)
-    with pytest.raises(MediarankError, match="install OpenMP's run-time library"):
-        LightGBMStacking().fit(*example())

@@ -11,7 +11,8 @@ from mediarank.ops.runs.report_baseline import BASELINE, SUMMARY, renew_baseline
 
 
 def stages(*, manifest: bool, report: bool) -> list[Stage]:
-    return [Stage("manifest", (), (), (), manifest), Stage("report", ("manifest",), (), (), report)]
+    others = [Stage("wire", (), (), (), False), Stage("report", ("manifest",), (), (), report)]
+    return [Stage("manifest", ("wire",), (), (), manifest), *others]
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def test_the_first_page_sets_what_a_new_browser_lacks() -> None:
     script = re.findall(r"<head><script>(.*?)</script><title>", answer.text)[0]
     values = json.loads(script[script.index("({") + 1 : script.index("}))") + 1])
     assert values["mlflow.settings.telemetry.enabled_v1"] == "false"
-    assert values["mlflow.workflowType_v1"] == "machine_learning"
+    assert values["mlflow.workflowType_v1"] == '"machine_learning"'
     view = json.loads(values['MLflowLocalStorage-1.1-ExperimentPage-["7"]-ReactComponentState'])
     assert view["selectedColumns"] == ["attributes.`Created`", "metrics.`concepts mAP`", "tags.`mediarank.new`"]
     assert "=== null" in script, "a value that is there stays"

@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from made_concepts import CONFIG, collection, inputs_of
 
-from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.boosting.plan import Plan
 from mediarank.systems.concepts.figures import (
@@ -16,14 +12,9 @@ from mediarank.systems.concepts.figures import (
     figure7,
     figure8,
     figure9,
-    gain_at,
     mean_curve,
-    speed_up,
-    trace,
     trace_scored,
 )
-from mediarank.systems.concepts.fit import fit
-from mediarank.systems.concepts.model import Model
 from mediarank.types import DataError
 
 
@@ -43,27 +34,6 @@ def test_a_plan_without_steps_costs_nothing_and_orders_nothing() -> None:
     assert found.precision[FULL].tolist() == [average_precision(relevant, np.zeros(4))]
 
 
-def test_a_trace_notes_what_the_walk_did() -> None:
-    features, judgments, roles = collection()
-    given = inputs_of(features, judgments, roles)
-    model = fit(given, replace(CONFIG, methods=("forward_cascade",))).model
-    assert isinstance(model, Model)
-    items = sorted(roles.items("test"))
-    relevant = judgments.grades("boat", items) > 0
-    models = ConceptModels.of(given.pools, "boat")
-    plan = model.plans["forward_cascade"]["boat"]
-    found = trace(plan, models, features, items, relevant, depths=(10, FULL), repeats=2)
-    answer = model.ask(features, items, "boat")
-    assert found.precision[FULL][-1] == pytest.approx(average_precision(relevant, answer.scores))
-    assert found.precision[10][-1] == pytest.approx(average_precision(relevant, answer.scores, k=10))
-    assert found.evaluations[-1] == pytest.approx(answer.evaluations / len(items))
-    assert found.kernel_evaluations[-1] > found.evaluations[-1]
-    assert found.evaluations[0] == 1
-    assert len(found.seconds) == len(plan)
-    assert np.all(np.diff(found.seconds) > 0)
-    assert np.all(np.diff(found.evaluations) >= 0)
-
-
 def test_precision_at_a_budget_is_that_of_the_last_step_it_paid_for() -> None:
     found = SLOW[0].at("seconds", np.array([0.5, 1.0, 1.9, 2.0, 99.0]), FULL)
     np.testing.assert_allclose(found, [0, 0.2, 0.2, 0.4, 0.5])
@@ -75,16 +45,6 @@ def test_mean_curves_average_concepts_at_equal_budgets() -> None:
     np.testing.assert_allclose(values, [0.15, 0.25, 0.3, 0.35, 0.4])
     with pytest.raises(DataError, match="no trace"):
         mean_curve([], "seconds", FULL)
-
-
-def test_speed_up_and_gain_by_hand() -> None:
-    # 99 % of the slow one's best, .4, is reached at 8 by itself and at 2 by the other.
-    assert speed_up(SLOW, QUICK, "seconds", FULL) == pytest.approx(4)
-    assert speed_up(SLOW, QUICK, "kernel_evaluations", 100) == pytest.approx(4)
-    assert speed_up(SLOW, QUICK, "seconds", FULL, share=0.5) == pytest.approx(2 / 1)
-    assert speed_up(QUICK, SLOW, "seconds", FULL) == 0.0
-    assert gain_at(SLOW, QUICK, "seconds", FULL, 2.0) == pytest.approx(0.5 / 0.25 - 1)
-    assert np.isnan(gain_at(SLOW, QUICK, "seconds", FULL, 0.5))
 
 
 def test_figures_are_tables() -> None:

@@ -201,6 +201,8 @@ def test_settings_are_checked_and_unknown_keys_refused() -> None:
         {"methods": ["lambdamart"]},
         {"methods": []},
         {"strengths": [0.0]},
+        {"stacking_strengths": []},
+        {"finish_floor": 0},
         {"keep": 2},
         {"serve": "stacked_cascade"},
         {"learn_from": ["test"]},
@@ -214,3 +216,23 @@ def test_settings_are_chosen_among_those_given(fitted: Fitted) -> None:
     assert isinstance(fitted.model, Model)
     assert fitted.model.chosen["strength"] in CONFIG.strengths
     assert fitted.model.chosen["cost_weight"] in CONFIG.cost_weights
+    assert fitted.model.chosen["stacking_strength"] in CONFIG.stacking_strengths
+
+
+def test_the_strength_of_the_stack_is_the_one_that_validates_best(given: Inputs) -> None:
+    alone = {
+        strength: fit(given, replace(CONFIG, methods=("logistic_stacking",), stacking_strengths=(strength,))).model
+        for strength in (1e-6, 0.3)
+    }
+    both = fit(given, replace(CONFIG, methods=("logistic_stacking",), stacking_strengths=tuple(alone))).model
+    assert isinstance(both, Model)
+    best = max(alone, key=lambda strength: alone[strength].validation["logistic_stacking"])
+    assert both.chosen["stacking_strength"] == best
+    assert both.validation == alone[best].validation
+
+
+def test_the_distilled_cascade_ends_as_the_stack_would(given: Inputs) -> None:
+    """Without pruning both give the same order, so they share the strength that was chosen."""
+    open_end = replace(CONFIG, methods=("logistic_stacking", "distilled_cascade"), keep=1.0, finish_floor=1.0)
+    scores = fit(given, open_end).scores
+    np.testing.assert_array_equal(scores["distilled_cascade"].values, scores["logistic_stacking"].values)

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from mediarank.systems.events.validation import Judged, Truth, validate
+from mediarank.systems.events.validation import Judged, Truth, choose, figures
+from mediarank.systems.events.validation import validate as values_of
 
 USES = {"average": "frozen", "meta_only": "frozen", "log_odds": "frozen"}
 
@@ -20,6 +23,10 @@ def made(clips: int = 60, seed: int = 0, valid: int = 20) -> tuple[Judged, Truth
     return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(2 * clips))
 
 
+def validate(*arguments: Any, **named: Any) -> dict[str, float]:
+    return figures(values_of(*arguments, **named))
+
+
 def alone(judged: Judged) -> dict[str, np.ndarray]:
     return {name: judged.honest[:, :, column] for column, name in enumerate(("good", "noise"))}
 
@@ -30,17 +37,17 @@ def test_equal_scores_are_not_ranked_in_the_order_of_the_clips() -> None:
     same = np.full((60, 1, 1), 0.3)
     truth = Truth(shown, shown, shown[:0], np.arange(120))
     judged = Judged(same, same, same, same[:0])
-    figures = validate({"frozen": judged}, {}, {"silent": judged.honest[:, :, 0]}, truth, 7)
-    assert 0.25 < figures["silent"] < 0.65
+    found = validate({"frozen": judged}, {}, {"silent": judged.honest[:, :, 0]}, truth, 7)
+    assert 0.25 < found["silent"] < 0.65
 
 
 def test_a_method_that_learns_whom_to_trust_is_ahead_and_noise_is_last() -> None:
     judged, truth = made()
-    figures = validate({"frozen": judged}, USES, alone(judged), truth, seed=7)
-    assert list(figures) == ["average", "meta_only", "log_odds", "good", "noise"]
-    assert figures["good"] == 1
-    assert figures["noise"] < 0.6
-    assert figures["meta_only"] > figures["average"]
+    found = validate({"frozen": judged}, USES, alone(judged), truth, seed=7)
+    assert list(found) == ["average", "meta_only", "log_odds", "good", "noise"]
+    assert found["good"] == 1
+    assert found["noise"] < 0.6
+    assert found["meta_only"] > found["average"]
 
 
 def test_a_fold_is_not_learned_from() -> None:
@@ -51,8 +58,8 @@ def test_a_fold_is_not_learned_from() -> None:
     noise = rng.uniform(0, 1, (40, 1, 12))
     blind = Judged(noise, noise, noise, noise[:0])
     chance = Truth(shown, shown, shown[:0], np.arange(80))
-    figures = validate({"frozen": blind}, {"meta_only": "frozen"}, {}, chance, seed=7)
-    assert figures["meta_only"] < 0.75
+    found = validate({"frozen": blind}, {"meta_only": "frozen"}, {}, chance, seed=7)
+    assert found["meta_only"] < 0.75
     assert np.isfinite(validate({"frozen": judged}, USES, {}, truth, seed=7)["log_odds"])
 
 
@@ -74,13 +81,25 @@ def test_a_rare_event_is_judged_and_none_at_all_gives_zero() -> None:
     judged, truth = made()
     lone = np.zeros_like(truth.rank)
     lone[3] = True
-    figures = validate(
+    found = validate(
         {"frozen": judged},
         USES,
         {"good": judged.honest[:, :, 0]},
         Truth(truth.base, lone, truth.valid, truth.groups),
         7,
     )
-    assert 0.5 < figures["good"] <= 1
+    assert 0.5 < found["good"] <= 1
     nothing = Truth(*(np.zeros_like(marks) for marks in (truth.base, truth.rank, truth.valid)), truth.groups)
     assert set(validate({"frozen": judged}, USES, {"good": judged.honest[:, :, 0]}, nothing, 7).values()) == {0.0}
+
+
+def test_the_modest_method_is_served_unless_the_best_leads_by_more_than_its_standard_error() -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.1, 20)
+    modest = np.full(20, 0.7)
+    by_chance, clearly = modest + 0.005 + noise - noise.mean(), modest + 0.1 + noise - noise.mean()
+    assert choose({"best": by_chance, "modest": modest, "bad": modest - 0.2}, "modest") == "modest"
+    assert choose({"best": clearly, "modest": modest}, "modest") == "best"
+    assert choose({"best": by_chance, "other": modest}, "modest") == "best"
+    assert choose({"a": modest, "modest": modest}, "modest") == "modest"
+    assert choose({"a": modest[:0], "modest": modest[:0]}, "modest") == "a"

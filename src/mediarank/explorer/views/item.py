@@ -8,8 +8,8 @@ import numpy as np
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from mediarank.asking.annotate import annotate
 from mediarank.asking.items import Asked, own_name
-from mediarank.asking.scores import scores_of
 from mediarank.explorer.app import Explorer, explorer_of
 from mediarank.explorer.measures import ASKING, strength
 from mediarank.explorer.said import labels_with_origin
@@ -80,18 +80,20 @@ def own_path(explorer: Explorer, path: str) -> str:
     return path
 
 
-def suggested(snapshot: Snapshot, item: str) -> list[tuple[str, float]]:
-    """Keywords that fit, best first; none where the item or the collection can't be annotated."""
-    workspace = snapshot.workspace
+def suggested(snapshot: Snapshot, item: str) -> list[tuple[str, str]]:
+    """Keywords that fit, best first, with their probabilities in words, or scores where the method has none.
+
+    None where the item or the collection can't be annotated.
+    """
     if "annotation" not in snapshot.names:
         return []
     try:
         with ASKING:
-            scores = scores_of(workspace, "annotation", [Asked(item, item=item)])[0]
+            table = annotate(snapshot.workspace, [Asked(item, item=item)], WORDS)
     except MediarankError:
         return []
-    names = workspace.model("annotation").names
-    return [(names[k], float(scores[k])) for k in np.argsort(-scores, kind="stable")[:WORDS]]
+    rows = zip(table["name"], table["score"], table["probability"], strict=True)
+    return [(name, f"{score:.2f}" if p != p else f"{p:.0%}") for name, score, p in rows]
 
 
 def strengths(snapshot: Snapshot, place: int) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ class StackedCascade:
         boosted = BoostedCascade(4 * self.stages, self.keep, self.floor, self.shrinkage, self.cost_weight)
         order = boosted.fit(scores, relevant, costs).plan_.distinct_models[: self.stages]
         schedule = Schedule(self.keep, self.floor)
-        stack = _Stack(scores, relevant, self.strength)
+        stack = Stack(scores, relevant, self.strength)
         active: Positions = np.arange(len(scores))
         for t, model in enumerate(order):
             active, threshold = survivors(stack.f, active, schedule.count(t, len(scores)))
@@ -168,25 +168,8 @@ class ForwardCascade:
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, costs: Costs | None = None) -> ForwardCascade:
         scores, relevant = require_scores(X, y)
-        costs = relative_costs(costs, scores.shape[1])
-        prices = costs.prices()
-        schedule = Schedule(self.keep, self.floor)
-        stack = _Stack(scores, relevant, self.strength)
-        all_examples: Positions = np.arange(len(scores))
-        active = all_examples
-        left = np.ones(scores.shape[1], dtype=np.bool_)
-        for t in range(min(self.stages, scores.shape[1])):
-            count = with_recall(stack.f, active, relevant, self.recall, schedule.count(t, len(scores)))
-            active, threshold = survivors(stack.f, active, count)
-            if not _both_kinds(relevant[active]):
-                break
-            value = _slopes(scores[active], relevant[active], stack.f[active]) / (1 + self.cost_weight * prices)
-            model = int(np.argmax(np.where(left, value, -np.inf)))
-            if value[model] <= 0:
-                break
-            left[model] = False
-            costs.pay(prices, model)
-            stack.add(model, threshold, fitted_on=all_examples, applied_to=active)
+        stack = Stack(scores, relevant, self.strength)
+        forward_stages(stack, Schedule(self.keep, self.floor), self.stages, self.recall, self.cost_weight, costs)
         self.plan_ = stack.plan()
         return self
 
@@ -198,6 +181,31 @@ def _both_kinds(relevant: Labels) -> bool:
     return bool(relevant.any() and not relevant.all())
 
 
+def forward_stages(
+    stack: Stack, schedule: Schedule, stages: int, recall: float, cost_weight: float, costs: Costs | None
+) -> Positions:
+    """Add the stages of `ForwardCascade` to a stack; returns the survivors of the last one."""
+    scores, relevant = stack.scores, stack.relevant
+    costs = relative_costs(costs, scores.shape[1])
+    prices = costs.prices()
+    all_examples: Positions = np.arange(len(scores))
+    active = all_examples
+    left = np.ones(scores.shape[1], dtype=np.bool_)
+    for t in range(min(stages, scores.shape[1])):
+        kept, threshold = survivors(stack.f, active, stack.count(active, schedule, recall, t))
+        if not _both_kinds(relevant[kept]):
+            break
+        value = _slopes(scores[kept], relevant[kept], stack.f[kept]) / (1 + cost_weight * prices)
+        model = int(np.argmax(np.where(left, value, -np.inf)))
+        if value[model] <= 0:
+            break
+        active = kept
+        left[model] = False
+        costs.pay(prices, model)
+        stack.add(model, threshold, fitted_on=all_examples, applied_to=active)
+    return active
+
+
 def _slopes(scores: Floats, relevant: Labels, f: Doubles) -> Doubles:
     """How steeply the class-balanced logistic loss falls along each model, for scores of one spread."""
     residual = balanced_weights(relevant) * (relevant - expit(f)) / len(f)
@@ -207,7 +215,7 @@ def _slopes(scores: Floats, relevant: Labels, f: Doubles) -> Doubles:
 
 
 @dataclass
-class _Stack:
+class Stack:
     """A plan under construction; each stage refits the weights of all models so far."""
 
     scores: Floats
@@ -232,6 +240,19 @@ class _Stack:
         change = self.weights - before
         self.f[applied_to] += change[-1] + used[applied_to] @ change[:-1]
         self.steps.append(dict(zip(self.models, change[:-1].tolist(), strict=True)))
+        self.offsets.append(float(change[-1]))
+        self.thresholds.append(threshold)
+
+    def count(self, active: Positions, schedule: Schedule, recall: float, stage: int) -> int:
+        """How many of `active` the stage keeps: what the schedule says, or more where recall needs it."""
+        wanted = schedule.count(stage, len(self.scores))
+        return with_recall(self.f, active, self.relevant, recall, wanted)
+
+    def finish(self, weights: Doubles, threshold: float) -> None:
+        """A last stage that gives survivors the scores of `weights` (models + 1,), the intercept last."""
+        change = weights.copy()
+        change[[*self.models, -1]] -= self.weights
+        self.steps.append(dict(enumerate(change[:-1].tolist())))
         self.offsets.append(float(change[-1]))
         self.thresholds.append(threshold)
 

@@ -14,13 +14,15 @@ from typing import Final
 from mediarank.ops.runs.dag import Stage
 
 STAGE: Final = "report"
+NO_NEWS: Final = frozenset({"wire", STAGE})
+"""Stages that say nothing about data, settings or results by themselves."""
 SUMMARY: Final = "data/report/summary.json"
 BASELINE: Final = "baseline/report.json"
 
 
 def renew_baseline(root: Path, stages: Iterable[Stage]) -> bool:
     """Keep the summary of the last report if a new version is about to be made; whether the baseline has changed."""
-    if all(stage.unchanged for stage in stages if stage.address != STAGE):
+    if all(stage.unchanged for stage in stages if stage.address not in NO_NEWS):
         return False
     summary, baseline = root / SUMMARY, root / BASELINE
     if not summary.exists() or not baseline.exists() or summary.read_bytes() == baseline.read_bytes():

@@ -36,7 +36,7 @@ def list_path(experiment: str) -> str:
 
 def kept_values(experiment: str, columns: list[str]) -> dict[str, str]:
     """What a new browser is given: name -> value in its local storage."""
-    values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in QUIET.items()}
+    values = {name: json.dumps(value) for name, value in QUIET.items()}
     if experiment:
         chosen = ["attributes.`Created`", *(f"metrics.`{name}`" for name in columns), f"tags.`{NEW_TAG}`"]
         view = {"orderByKey": "attributes.start_time", "orderByAsc": False, "selectedColumns": chosen}

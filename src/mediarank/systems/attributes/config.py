@@ -74,6 +74,7 @@ class Config:
     exact_up_to: Count = 5_000
     landmarks: Count = 1_000
     seed: int = 7
+    curve_axes: ClassVar[tuple[str, str]] = ("attribute", "accuracy")
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:

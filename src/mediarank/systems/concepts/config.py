@@ -15,7 +15,7 @@ NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Method = Literal[
     "mean_fusion", "best_single", "ridge_stacking", "logistic_stacking", "rankboost", "imbalanced_rankboost",
-    "boosted_cascade", "stacked_cascade", "forward_cascade",
+    "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade",
 ]  # fmt: skip
 
 
@@ -30,10 +30,14 @@ class Config:
     serve : the method that answers; by default the one with the best mean average precision in cross-validation
     rounds, score_range, step, regulariser, regularization : of RankBoost and Imbalanced RankBoost
     stages, keep, floor : of the cascades
-    recall : share of the relevant items that each stage of forward_cascade keeps, whatever the schedule says
-    strengths : of the ridge in forward_cascade
-    cost_weights : how much the cost of an SVM counts when forward_cascade chooses one; the best strength and weight
-        are found by cross-validation on the items to learn from
+    finish_stages, finish_floor : of distilled_cascade: SVMs before its last stage, and the share of items that the
+        last stage scores with all SVMs
+    recall : share of the relevant items that each stage of forward_cascade and distilled_cascade keeps, whatever the
+        schedule says
+    strengths : of the ridge in forward_cascade and in the first stages of distilled_cascade
+    cost_weights : how much the cost of an SVM counts when these two choose one
+    stacking_strengths : of the ridge in logistic_stacking, which distilled_cascade ends with. The best of the strengths
+        and weights are found by cross-validation on the items to learn from
     lambdas : of Imbalanced RankBoost with each regulariser, for figure 9; an empty list leaves the figure out
     """
 
@@ -45,6 +49,7 @@ class Config:
         "rankboost",
         "imbalanced_rankboost",
         "forward_cascade",
+        "distilled_cascade",
     )
     learn_from: tuple[Literal["base", "rank", "valid"], ...] = ("base", "rank", "valid")
     serve: str | None = None
@@ -56,16 +61,20 @@ class Config:
     stages: Count = 40
     keep: Share = 0.5
     floor: Share = 0.1
+    finish_stages: Count = 6
+    finish_floor: Share = 0.03
     recall: Annotated[float, Field(ge=0, le=1)] = 0.0
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
     cost_weights: tuple[float, ...] = (0.0, 1.0)
+    stacking_strengths: tuple[float, ...] = (0.03, 0.1, 0.3)
     lambdas: tuple[float, ...] = (0.005, 0.05, 0.5)
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     def __post_init__(self) -> None:
-        if not self.methods or not self.strengths or min(self.strengths) <= 0:
-            raise ValueError("give at least one method, and at least one strength, all above 0")
+        for strengths in (self.strengths, self.stacking_strengths):
+            if not self.methods or not strengths or min(strengths) <= 0:
+                raise ValueError("give at least one method, and at least one strength of each kind, all above 0")
         if not self.learn_from:
             raise ValueError("learn_from must name at least one of base, rank and valid")
         if not self.cost_weights or min(self.cost_weights) < 0:

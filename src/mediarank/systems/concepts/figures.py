@@ -1,14 +1,12 @@
 """The figures of paper 000 as tables: average precision against the work spent so far.
 
-`trace` carries a plan out with real SVMs and records time, work and average precision after every step;
-`trace_scored` does so with known scores and without times, which is what the pipeline keeps. From traces come figure 6
-(MAP against time at several depths), 7 (concepts at equal time), 8 (curves of single concepts) and 9 (regularisers and
-λ), and two numbers that summarise a pair of curves: `speed_up` and `gain_at`.
+`trace_scored` carries a plan out with known scores and records the work and the average precision after every step.
+From such traces come figure 6 (MAP against work at several depths), 7 (concepts at equal work), 8 (curves of single
+concepts) and 9 (regularisers and λ). Times are measured by `benchmarks/concepts.py`, which makes the same tables.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -17,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from mediarank.base_models.concept import ConceptModels, Questions
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.boosting.plan import Plan, State, walk
 from mediarank.systems.concepts.model import Model, concept_scores
@@ -28,7 +25,9 @@ Axis = Literal["seconds", "evaluations", "kernel_evaluations"]
 FULL: Final = 0
 """Stands for the whole list where a depth is asked for."""
 DEPTHS: Final = (100, 500, FULL)
-SKIPPING: Final = ("rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade")
+SKIPPING: Final = (
+    "rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade",
+)  # fmt: skip
 """Methods that rank step by step, so that they have a curve."""
 
 
@@ -51,34 +50,6 @@ class Trace:
         """Average precision of the ranking when each budget runs out; 0 before the first step is done."""
         steps = np.searchsorted(getattr(self, axis), budgets * (1 + 1e-12), side="right")
         return np.concatenate([[0.0], self.precision[depth]])[steps]
-
-
-def trace(
-    plan: Plan,
-    models: ConceptModels,
-    features: Mapping[str, FeatureMatrix],
-    items: Sequence[str],
-    relevant: npt.NDArray[np.bool_],
-    *,
-    depths: Sequence[int] = DEPTHS,
-    repeats: int = 3,
-) -> Trace:
-    """Rank `items`, sorted by id, step by step. The time of a step is its shortest over the repeats."""
-    times = np.full((repeats, len(plan)), np.inf)
-    for repeat in range(repeats):
-        ask = Questions(models, features, items)
-        kernels, evaluations, scores = [], [], []
-        steps = walk(plan, ask, len(items))
-        for step in range(len(plan)):
-            started = time.perf_counter()
-            state = next(steps)
-            times[repeat, step] = time.perf_counter() - started
-            kernels.append(ask.kernel_evaluations / len(items))
-            evaluations.append(state.evaluations / len(items))
-            scores.append(state.scores)
-    precision = {depth: np.array([average_precision(relevant, s, k=depth or None) for s in scores]) for depth in depths}
-    seconds = np.cumsum(times.min(axis=0))
-    return Trace(models.concept, seconds, np.array(evaluations), np.array(kernels), precision)
 
 
 def trace_scored(
@@ -110,25 +81,6 @@ def mean_curve(traces: Sequence[Trace], axis: Axis, depth: int) -> tuple[Doubles
         raise DataError("There are no traces to draw a curve of.")
     budgets = np.unique(np.concatenate([getattr(t, axis) for t in traces]))
     return budgets, np.mean([t.at(axis, budgets, depth) for t in traces], axis=0)
-
-
-def speed_up(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, depth: int, share: float = 0.99) -> float:
-    """How many times less work the other needs to reach this share of the reference's best MAP; 0 if it never does."""
-    budgets, values = mean_curve(reference, axis, depth)
-    level = share * values.max()
-    needed = budgets[np.argmax(values >= level)]
-    others, reached = mean_curve(other, axis, depth)
-    if reached.max() < level:
-        return 0.0
-    return float(needed / others[np.argmax(reached >= level)])
-
-
-def gain_at(reference: Sequence[Trace], other: Sequence[Trace], axis: Axis, depth: int, budget: float) -> float:
-    """Relative difference of the two MAPs when both may spend `budget`."""
-    at = np.array([budget])
-    first = float(np.mean([t.at(axis, at, depth) for t in reference]))
-    second = float(np.mean([t.at(axis, at, depth) for t in other]))
-    return second / first - 1 if first > 0 else float("nan")
 
 
 def figure6(traces: Mapping[str, Sequence[Trace]], axis: Axis = "seconds", points: int = 200) -> pd.DataFrame:

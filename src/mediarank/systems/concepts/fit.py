@@ -20,8 +20,9 @@ from mediarank.base_models.concept import ConceptModels
 from mediarank.base_models.pool import SVMPool
 from mediarank.fanout import fan_out
 from mediarank.learners.boosting.cascade import BoostedCascade, ForwardCascade, StackedCascade
-from mediarank.learners.boosting.choice import Examples, Ranker, choose, early_precision
+from mediarank.learners.boosting.choice import Examples, Ranker, Worth, choose, early_precision, final_precision
 from mediarank.learners.boosting.costs import Costs
+from mediarank.learners.boosting.distilled import DistilledCascade
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.boosting.plan import Plan
 from mediarank.learners.boosting.rankboost import RankBoost
@@ -37,7 +38,7 @@ METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
     "mean_fusion": lambda config, e: MeanFusion().fit(e.scores, e.relevant),
     "best_single": lambda config, e: BestSingle().fit(e.scores, e.relevant),
     "ridge_stacking": lambda config, e: RidgeStacking().fit(e.scores, e.relevant),
-    "logistic_stacking": lambda config, e: LogisticStacking().fit(e.scores, e.relevant),
+    "logistic_stacking": lambda config, e: LogisticStacking(config.stacking_strengths[0]).fit(e.scores, e.relevant),
     "rankboost": lambda config, e: RankBoost(config.rounds, config.score_range, config.step).fit(e.scores, e.relevant),
     "imbalanced_rankboost": lambda config, e: ImbalancedRankBoost(
         config.rounds,
@@ -54,6 +55,15 @@ METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
     ),
     "forward_cascade": lambda config, e: ForwardCascade(
         config.stages, config.keep, config.floor, config.strengths[0], config.cost_weights[0], config.recall
+    ).fit(e.scores, e.relevant, e.costs),
+    "distilled_cascade": lambda config, e: DistilledCascade(
+        config.finish_stages,
+        config.keep,
+        config.finish_floor,
+        recall=config.recall,
+        strength=config.strengths[0],
+        teacher=config.stacking_strengths[0],
+        cost_weight=config.cost_weights[0],
     ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
@@ -134,7 +144,11 @@ def rank_examples(
 def fit_rankers(pools: Mapping[str, SVMPool], examples: Mapping[str, Examples], config: Config) -> Model:
     """The plan of every method and concept, and by cross-validation which method is served."""
     config = settle(list(examples.values()), config)
-    chosen = {"strength": config.strengths[0], "cost_weight": config.cost_weights[0]}
+    chosen = {
+        "strength": config.strengths[0],
+        "cost_weight": config.cost_weights[0],
+        "stacking_strength": config.stacking_strengths[0],
+    }
     fitted = fan_out(partial(_fit_methods, config), list(examples.values()), "rankers of concepts")
     plans: dict[str, Mapping[str, Plan]] = {
         method: dict(zip(examples, (by_method[method] for by_method in fitted), strict=True))
@@ -161,18 +175,28 @@ def regulariser_plans(
 
 
 def settle(examples: Sequence[Examples], config: Config) -> Config:
-    """The configuration with one strength and one cost weight left, by cross-validation.
+    """The configuration with one strength of each kind and one cost weight left, by cross-validation.
 
-    What counts is the precision that small budgets reach (`early_precision`), which is what a cascade is for.
+    For the stack the final precision counts; for the cascades that which small budgets reach (`early_precision`),
+    which is what a cascade is for.
     """
-    settings = [
-        replace(config, strengths=(strength,), cost_weights=(weight,))
+    stacks = [replace(config, stacking_strengths=(strength,)) for strength in config.stacking_strengths]
+    if {"logistic_stacking", "distilled_cascade"} & set(config.methods):
+        config = _best("logistic_stacking", stacks, examples, final_precision)
+    cascades = [
+        replace(config, stacking_strengths=config.stacking_strengths[:1], strengths=(strength,), cost_weights=(weight,))
         for strength, weight in product(config.strengths, config.cost_weights)
     ]
-    if len(settings) == 1 or "forward_cascade" not in config.methods:
+    if {"forward_cascade", "distilled_cascade"} & set(config.methods):
+        return _best("forward_cascade", cascades, examples, early_precision)
+    return cascades[0]
+
+
+def _best(method: str, settings: Sequence[Config], examples: Sequence[Examples], worth: Worth) -> Config:
+    if len(settings) == 1:
         return settings[0]
-    candidates = {number: partial(METHODS["forward_cascade"], setting) for number, setting in enumerate(settings)}
-    return settings[choose(candidates, _spread(examples), worth=early_precision, seed=config.seed)[0]]
+    candidates = {number: partial(METHODS[method], setting) for number, setting in enumerate(settings)}
+    return settings[choose(candidates, _spread(examples), worth=worth, seed=settings[0].seed)[0]]
 
 
 def validate(examples: Sequence[Examples], config: Config) -> dict[str, float]:

@@ -29,7 +29,7 @@ from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.kernel_fusion import KernelFusion, fit_kernel_fusion
 from mediarank.systems.events.model import FROZEN, REFITTED, Model
 from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
-from mediarank.systems.events.validation import Judged, Truth, validate
+from mediarank.systems.events.validation import Judged, Truth, choose, figures, validate
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
 
@@ -150,7 +150,8 @@ def fit_clips(
     if KERNEL_FUSION in config.methods:
         kernels, honest = _kernel_fusion(clips, config)
         alone = {KERNEL_FUSION: honest, **alone}
-    validation = validate(sets, uses, alone, truth, config.seed)
+    judged = validate(sets, uses, alone, truth, config.seed)
+    validation = figures(judged)
     model = Model(
         tuple(clips.shown),
         {which: {name: t.classifier for name, t in found.items()} for which, found in trained.items()},
@@ -160,7 +161,7 @@ def fit_clips(
         base_models,
         pools or {},
         validation,
-        choose_served(validation, config.serve),
+        choose_served(validation, config.serve or choose(judged, KERNEL_FUSION)),
         kernels,
     )
     return model, scores

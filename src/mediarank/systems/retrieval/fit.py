@@ -67,7 +67,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     if not enough:
         return _without_labels(collection, scaler, config)
     labelled, pool = collection.restricted_to(collection.labelled), collection.restricted_to(known)
-    novel = unseen.restricted_to(known).validation(_left_out(collection, few, asked), scaler) if unseen else None
+    novel = unseen.validation(_left_out(collection, few, asked), scaler) if unseen else None
     fitted = fit_methods(collection.restricted_to(learning), pool, asked, scaler, config, novel)
     validation = {method: found.validation_map for method, found in fitted.items()}
     reference = _best_plain(fitted).ranker
@@ -111,7 +111,7 @@ def _unseen(
     known: Sequence[str],
     asked: Sequence[str],
 ) -> Collection | None:
-    """The collection with types that are learned without a fifth of the classes; None without their queries."""
+    """The known items with types that are learned without a fifth of the classes; None without their queries."""
     queries = set(_left_out(collection, learning, asked))
     out = left_out_classes([collection.classes[item] for item in learning])
     rest = [item for item in asked if item not in queries]
@@ -119,7 +119,7 @@ def _unseen(
         return None
     kept = [item for item in learning if collection.classes[item] not in out]
     types = (config.features, config.scored_types, config.whitened_types)
-    return fit_learned_types(collection, *types, kept, known, rest, like=learned.scores)[1]
+    return fit_learned_types(collection.restricted_to(known), *types, kept, known, rest, like=learned.scores)[1]
 
 
 def fit_methods(
