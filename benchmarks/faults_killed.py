@@ -114,6 +114,7 @@ def make(root: Path) -> None:
         found = store.read_json(data / stage / "result.json")
         store.write_json(data / stage / "result.json", {**found, "expectations": []})
         store.write_json(root / "baseline" / f"{stage}.json", {})
+    store.write_json(root / "baseline/report.json", {})
     fitted_project.lock(root)
 
 
