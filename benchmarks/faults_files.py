@@ -68,7 +68,7 @@ def run_collect(path: Path, value: float) -> None:
             pixels = np.full((8, 8, 3), int(value) * 10 + k, np.uint8)
             Image.fromarray(pixels).save(source / f"class {k % 2}/{k}.png")
     with redirect_stderr(io.StringIO()):  # its notes about the folder, once per kill
-        collect.run(CollectionConfig("folder", str(source)), path)
+        collect.run(CollectionConfig("folder", str(source)), path, path.parents[2] / "cache")
 
 
 WRITERS: dict[str, tuple[Callable[[Path, float], None], Callable[[Path], Any]]] = {

@@ -86,7 +86,7 @@ def stages(folder: Path) -> dict[str, Work]:
         "base_models": lambda home: base_models.run("lab", svm, home / "data"),
         "systems": lambda home: systems.run("retrieval", retrieval, needs, home / "data"),
         "evaluation": lambda home: evaluation.run("retrieval", EvaluationConfig(resamples=20), home / "data"),
-        "report": lambda home: report.run(["retrieval"], report.ReportConfig(), home / "data"),
+        "report": lambda home: report.run(["retrieval"], report.ReportConfig(), home / "data", home / "baseline", {}),
     }
 
     def content(home: Path) -> Content:
@@ -114,6 +114,7 @@ def make(root: Path) -> None:
         found = store.read_json(data / stage / "result.json")
         store.write_json(data / stage / "result.json", {**found, "expectations": []})
         store.write_json(root / "baseline" / f"{stage}.json", {})
+    store.write_json(root / "baseline/report.json", {})
     fitted_project.lock(root)
 
 

@@ -134,3 +134,24 @@ def test_an_absurd_rate_is_damage(tmp_path: Path) -> None:
 
 def test_no_frames_no_samples() -> None:
     assert len(SoundCollector(16000, LIMITS, Damage()).finish()) == 0
+
+
+def test_a_resampler_that_failed_is_not_drained(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FFmpeg crashes (SIGSEGV) when a half-built graph of filters is flushed."""
+
+    class Failing:
+        def __init__(self, **_: object) -> None:
+            """As PyAV's, whose graph is built with the first frame."""
+
+        def resample(self, frame: object) -> list[object]:
+            assert frame is not None, "drained"
+            raise ValueError("no such layout")
+
+    monkeypatch.setattr(av, "AudioResampler", Failing)
+    damage = Damage()
+    collector = SoundCollector(16000, Limits(), damage)
+    frame = av.AudioFrame.from_ndarray(np.zeros((1, 64), np.float32), format="flt", layout="mono")
+    frame.sample_rate = 16000
+    collector.add_all([frame])
+    assert len(collector.finish()) == 0
+    assert damage.packets == 1

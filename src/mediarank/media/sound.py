@@ -55,7 +55,12 @@ class SoundCollector:
             self._resampler = av.AudioResampler(format="flt", layout="mono", rate=self._sample_rate, options=options)
             self._setting = setting
         frame.pts = None  # gaps in a damaged stream's clock are closed, not filled with silence
-        self._keep(self._resampler.resample(frame))
+        try:
+            self._keep(self._resampler.resample(frame))
+        except (av.FFmpegError, ValueError):
+            # Its graph of filters may be half built, and draining that crashes FFmpeg.
+            self._resampler, self._setting = None, ()
+            raise
 
     def finish(self) -> Floats:
         self._drain()
