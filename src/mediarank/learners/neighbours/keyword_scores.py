@@ -164,7 +164,7 @@ CANDIDATES: Final[Mapping[str, Sequence[KeywordRule]]] = {
     ],
     "ridge": [
         KeywordRule("ridge", sharpness=sharpness, penalty=penalty, scale=scale, power=power)
-        for sharpness, penalty, (scale, power) in product((0.25, 0.5), (0.003, 0.03, 0.3), (UNSCALED, *SCALES))
+        for sharpness, penalty, (scale, power) in product((0.25, 0.5), (0.003, 0.03, 0.3), (*SCALES, UNSCALED))
     ],
     "sigmoid": [KeywordRule("sigmoid", 100)],
 }
