@@ -30,9 +30,9 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counts: list[int] = []
     inner = remembered.fan_out_iter
 
-    def counting(function: Callable[[Any], Any], items: Sequence[Any], what: str) -> Iterator[Any]:
+    def counting(function: Callable[[Any], Any], items: Sequence[Any], what: str, **rest: Any) -> Iterator[Any]:
         counts.append(len(items))
-        return inner(function, items, what)
+        return inner(function, items, what, **rest)
 
     monkeypatch.setattr(remembered, "fan_out_iter", counting)
     return counts

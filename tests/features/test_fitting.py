@@ -25,12 +25,12 @@ def test_the_codebook_sees_role_base_alone(collection: Collection) -> None:
     base = {"images/0.png": "base", "images/1.png": "base", "clips/0.mp4": "base"}
     others = dict.fromkeys(["images/2.png", "images/3.png", "images/4.png", "clips/1.mp4", "sounds/0.wav"], "test")
     roles = collection.split({**base, **others})
-    fitted = fit(family, collection.frames, collection.sounds, collection.folder, roles)
+    fitted = fit(family, collection.frames, collection.sounds, collection.tables()[2], roles)
     kept = collection.frames[collection.frames["item_id"].isin(base)]
-    alone = fit(family, kept, collection.sounds.iloc[:0], collection.folder, roles)
+    alone = fit(family, kept, collection.sounds.iloc[:0], collection.tables()[2], roles)
     assert digest(fitted) == digest(alone)
     swapped = collection.split({**dict.fromkeys(base, "test"), **dict.fromkeys(others, "base")})
-    assert digest(fit(family, collection.frames, collection.sounds, collection.folder, swapped)) != digest(fitted)
+    assert digest(fit(family, collection.frames, collection.sounds, collection.tables()[2], swapped)) != digest(fitted)
 
 
 def test_the_codebooks_sample_is_bounded(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,7 +49,7 @@ def test_the_codebooks_sample_is_bounded(collection: Collection, monkeypatch: py
 def test_without_base_items_there_is_no_codebook(collection: Collection) -> None:
     roles = collection.split(dict.fromkeys(collection.roles.items("base"), "test"))
     with pytest.raises(DataError, match="role base"):
-        described(Hue(), collection.frames, collection.sounds, collection.folder, roles)
+        described(Hue(), collection.frames, collection.sounds, collection.tables()[2], roles)
 
 
 def test_a_plain_family_needs_no_fitting(collection: Collection) -> None:

@@ -91,13 +91,15 @@ def test_a_mirrored_picture_has_the_same_mirrored_features() -> None:
 def test_batches_and_processes_do_not_change_a_byte(collection: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
     """The batch is how many pictures a process gets at a time; the network sees them one by one."""
     family = Network(side=64, pool="none")
-    units = list_units(family, collection.frames, collection.sounds) * 20
-    function = partial(describe._extract, family, collection.folder)
+    media = collection.tables()[2]
+    units = list_units(family, collection.frames, collection.sounds)
+    jobs_of_units = [(unit, tuple(media[path] for path in unit.paths)) for unit in units] * 20
+    function = partial(describe._extract, family)
     monkeypatch.setattr("mediarank.fanout.START_UP", 0.0)  # other processes are started as soon as there is work
     results = []
     for jobs, batch in (("1", 1), ("1", 64), ("2", 1), ("2", 64)):
         monkeypatch.setenv("MEDIARANK_JOBS", jobs)
-        results.append(np.stack(list(fan_out_iter(function, units, "network", batch))).tobytes())
+        results.append(np.stack(list(fan_out_iter(function, jobs_of_units, "network", batch))).tobytes())
     assert len(set(results)) == 1
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     rows = described(family, *collection.tables())

@@ -12,6 +12,7 @@ import pytest
 
 from mediarank import store
 from mediarank.asking.scores import best
+from mediarank.evaluation.rankings import Rankings
 from mediarank.ops.models.ingest import rank_new
 from mediarank.ops.models.packing import Packed, pack, unpack
 from mediarank.types import DataError
@@ -25,12 +26,16 @@ def packed(fitted: Path, tmp_path_factory: pytest.TempPathFactory) -> Packed:
 
 
 def test_it_ranks_as_the_stage_did(packed: Packed, fitted: Path) -> None:
-    recorded = store.read_features(fitted / "data/systems/retrieval/scores" / packed.model.served)
-    found = packed.rank_items(recorded.ids.tolist())
-    np.testing.assert_array_equal(found, recorded.values)
+    recorded = store.read_method(fitted / "data/systems/retrieval/scores" / packed.model.served)
+    assert isinstance(recorded, Rankings)
     assert packed.model.names == recorded.names
-    first, second = recorded.ids.tolist()[:2]
-    np.testing.assert_array_equal(packed.rank_items([second, first, second]), recorded.values[[1, 0, 1]])
+    queries = recorded.ids.tolist()
+    kept = recorded.rows(queries)  # the best of each query; not the query itself
+    assert (~np.isnan(kept)).sum() == len(queries) * (len(recorded.names) - 1)
+    found = packed.rank_items(queries)
+    np.testing.assert_array_equal(np.where(np.isnan(kept), np.nan, found), kept)
+    first, second = queries[:2]
+    np.testing.assert_array_equal(packed.rank_items([second, first, second]), found[[1, 0, 1]])
 
 
 def test_a_picture_from_outside_is_described_as_the_pipeline_would(packed: Packed, fitted: Path) -> None:

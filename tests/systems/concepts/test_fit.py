@@ -10,7 +10,7 @@ from made_concepts import CONCEPTS, CONFIG, collection, inputs_of
 from pydantic import TypeAdapter, ValidationError
 
 from mediarank.base_models.concept import ConceptModels
-from mediarank.evaluation.blocks import Figure
+from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.boosting.choice import Examples
@@ -158,9 +158,11 @@ def test_the_system_measures_and_shows(given: Inputs) -> None:
     assert measured.metrics["forward_cascade"]["map"] > 0.3
     facts, figures = (json.loads(json.dumps(v, sort_keys=True)) for v in (fitted.model.to_arrays()[1], fitted.figures))
     shown = report.section(fitted.scores, measured, given.labels, lambda item: None, 5, facts, figures)
-    assert sum(isinstance(block, Figure) for block in shown.blocks[-5:]) == 5
+    folded = shown.blocks[-1]
+    assert isinstance(folded, Folded)
+    assert len(folded.blocks) == 5
     bare = report.section(fitted.scores, measured, given.labels, lambda item: None, 5, facts, {})
-    assert len(bare.blocks) == len(shown.blocks) - 5
+    assert len(bare.blocks) == len(shown.blocks) - 1
     end = {m: t["evaluations"].max() for m, t in pd.DataFrame(figures["figure6"]).groupby("method")}
     assert end["forward_cascade"] < end["rankboost"], "skipping skips"
 
