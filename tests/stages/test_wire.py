@@ -148,14 +148,16 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def restored(project: Path) -> object:
-    """The project; what a test changes in params.yaml, the code and a feature's output is put back."""
-    kept = {path: path.read_bytes() for path in (project / "params.yaml", project / "dvc.yaml")}
+    """The project; what a test changes in params.yaml, the code and outputs is put back."""
+    # DVC removes what `wire` wrote before it runs again.
+    files = (project / "params.yaml", project / "dvc.yaml", project / "data" / wire.CHECKED)
+    kept = {path: path.read_bytes() for path in files}
     kept |= {path: path.read_bytes() for path in (project / "src").rglob("*.py")}
     kept |= {path: path.read_bytes() for path in (project / "data/features").rglob("content")}
     yield project
     for path, content in kept.items():
-        if path.read_bytes() != content:
-            path.unlink()
+        if not path.exists() or path.read_bytes() != content:
+            path.unlink(missing_ok=True)
             path.write_bytes(content)
 
 
