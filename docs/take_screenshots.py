@@ -123,6 +123,7 @@ def services(browser: Any, to: Path) -> None:
         save(page, to / "screenshots/prefect-results.png")
         page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
         page.goto(addresses["mlflow"], wait_until="networkidle")
+        page.locator("a[href*='/runs/']").first.wait_for(timeout=120_000)
         page.wait_for_timeout(5000)
         save(page, to / "screenshots/mlflow-list.png")
         page.locator("a[href*='/runs/']").first.click()
