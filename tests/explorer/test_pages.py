@@ -22,6 +22,7 @@ from mediarank.asking.items import Asked
 from mediarank.asking.workspace import Workspace
 from mediarank.explorer.app import PAGES, create_app
 from mediarank.explorer.doors import Doors
+from mediarank.explorer.views.search import added_by_name
 from mediarank.systems.model import Needs
 from mediarank.types import Manifest
 
@@ -247,3 +248,9 @@ def test_suggested_keywords_have_the_probabilities_that_annotate_gives(client: T
     page = client.get("/item", params={"item": ITEM}).text
     for word, chance in zip(table["name"], table["probability"], strict=True):
         assert re.search(rf'{word} <span class="count">{chance:.0%}</span>', page), word
+
+
+def test_reasons_of_one_name_are_added_up() -> None:
+    parts, names = added_by_name(np.array([[1.0, 2.0, 4.0], [0.5, -1.0, 0.5]]), ["kind", "hog", "kind"])
+    assert names == ["kind", "hog"]
+    assert parts.tolist() == [[5.0, 2.0], [1.0, -1.0]]

@@ -274,5 +274,17 @@ def reasons(live: LiveRanker, vectors: Sequence[Floats], places: Any) -> list[st
     rows = [matrix[places] for matrix in model.phi_rows]
     phi = model.scaler.apply(phi_over_types(model.phi_vectors(vectors), rows))
     parts = (phi * weights[: phi.shape[1]]).reshape(len(places), len(names), len(SIMILARITIES)).sum(axis=2)
+    parts, names = added_by_name(parts, names)
     order = np.argsort(-parts, axis=1, kind="stable")[:, :EXPLAINED]
     return [", ".join(f"{names[t]} {parts[n, t]:+.2f}" for t in order[n].tolist()) for n in range(len(parts))]
+
+
+def added_by_name(parts: Floats, names: Sequence[str]) -> tuple[Floats, list[str]]:
+    """Parts (hits, names) with those of one name added up, such as those of all types that were learned from classes.
+
+    >>> added_by_name(np.array([[1.0, 2.0, 4.0]]), ["kind", "hog", "kind"])
+    (array([[5., 2.]]), ['kind', 'hog'])
+    """
+    once = list(dict.fromkeys(names))
+    columns = np.array([once.index(name) for name in names])
+    return np.stack([parts[:, columns == k].sum(axis=1) for k in range(len(once))], axis=1), once
