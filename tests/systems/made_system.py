@@ -28,6 +28,7 @@ from mediarank.stages import base_models
 from mediarank.systems import registry
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Described, Fitted, Needs, Parts, RankingModel, choose_served
+from mediarank.systems.results import SystemResult
 from mediarank.types import Doubles, FeatureMatrix, NotApplicable, Roles
 
 ITEMS = tuple(f"{kind}_{number}.jpg" for kind in ("boat", "tree") for number in range(8))
@@ -99,30 +100,15 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return Measured({m: {"accuracy": value} for m, value in right.items()}, table, table, table)
 
 
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Any,
-    results: int,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Section:
-    words = f"{facts['served']} is served; methods {', '.join(scores)}; opened {', '.join(figures['opened'])}"
-    return Section("Made", [Text([words])])
+def section(result: SystemResult, thumbnail: Any, depth: int) -> Section:
+    methods, opened = ", ".join(result.scores), ", ".join(result.figures["opened"])
+    return Section("Made", [Text([f"{result.served} is served; methods {methods}; opened {opened}"])])
 
 
-def answer(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    facts: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Answer:
-    quality = [Quality(name, 1.0, 3) for name in next(iter(scores.values())).names]
-    mean = measured.metrics[facts["served"]]["accuracy"]
-    return Answer("Boat or tree?", "ask", facts["served"], "the nearest", "", Measure("accuracy", mean, 0, 1), quality)
+def answer(result: SystemResult) -> Answer:
+    quality = [Quality(name, 1.0, 3) for name in next(iter(result.scores.values())).names]
+    mean = result.measured.metrics[result.served]["accuracy"]
+    return Answer("Boat or tree?", "ask", result.served, "the nearest", "", Measure("accuracy", mean, 0, 1), quality)
 
 
 def register(monkeypatch: pytest.MonkeyPatch, name: str = "made") -> None:

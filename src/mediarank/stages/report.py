@@ -8,7 +8,7 @@ the date on the page is that of the newest picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -23,7 +23,6 @@ from mediarank.evaluation.blocks import Column, Gallery, Row, Strip, Table, Text
 from mediarank.evaluation.collection_overview import GRID, appearance, overview_section, sampled
 from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
-from mediarank.evaluation.rankings import Rankings
 from mediarank.evaluation.report import Report, Section, render
 from mediarank.evaluation.report_summary import results_figure, summary_of
 from mediarank.evaluation.sections import Check, checks_section, collection_facts, collection_section
@@ -34,7 +33,8 @@ from mediarank.media.shards import Media
 from mediarank.media.thumbnails import strips, thumbnails
 from mediarank.media.working import read_picture
 from mediarank.systems.registry import reporting
-from mediarank.types import Doubles, FeatureMatrix, Manifest, Roles
+from mediarank.systems.results import SystemResult
+from mediarank.types import Doubles, Manifest, Roles
 
 
 @dataclass(frozen=True)
@@ -70,24 +70,14 @@ class Pictures:
     strip: Callable[[str], Strip | None]
 
 
-@dataclass(frozen=True)
-class SystemResult:
-    """What a system's two stages wrote: its scores, how good they are, its model's facts and the paper's figures."""
-
-    scores: Mapping[str, FeatureMatrix | Rankings]
-    measured: Measured
-    facts: Mapping[str, Any]
-    figures: Mapping[str, Any] = field(default_factory=dict)
-    probabilities: FeatureMatrix | None = None
-
-    @classmethod
-    def read(cls, name: str, data: Path) -> SystemResult:
-        folder = data / "systems" / name
-        measured = Measured(*store.read_measured(data / "evaluation" / name))
-        facts, figures = store.read_json(folder / "model.json"), store.read_json(folder / "figures.json")
-        chances = folder / "probabilities"
-        probabilities = store.read_features(chances) if chances.exists() else None
-        return cls(store.read_scores(folder), measured, facts, figures, probabilities)
+def read_result(name: str, data: Path, labels: Labels) -> SystemResult:
+    """What the stages of a system wrote."""
+    folder = data / "systems" / name
+    measured = Measured(*store.read_measured(data / "evaluation" / name))
+    facts, figures = store.read_json(folder / "model.json"), store.read_json(folder / "figures.json")
+    chances = folder / "probabilities"
+    probabilities = store.read_features(chances) if chances.exists() else None
+    return SystemResult(store.read_scores(folder), measured, labels, facts, figures, probabilities)
 
 
 def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path, settings: Mapping[str, Any]) -> str:
@@ -113,7 +103,7 @@ def run(systems: Sequence[str], config: ReportConfig, data: Path, baseline: Path
         store.read_quarantine(data / "frames/quarantine.csv"),
         store.read_roles(data / "splits/roles.parquet"),
         {stage: store.read_json(data / stage / "result.json") for stage in ("check_manifest", "check_features")},
-        {name: SystemResult.read(name, data) for name in systems},
+        {name: read_result(name, data, labels) for name in systems},
         thumbnails(frames, media, config.thumbnail_side),
         config,
         Pictures(
@@ -156,13 +146,9 @@ def build_report(
     usable = manifest.usable[~manifest.usable["item_id"].isin(refused)]
     role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
     judged = [_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]
-    answers = {
-        name: reporting(name).answer(r.scores, r.measured, labels, r.facts, r.probabilities)
-        for name, r in results.items()
-        if r.scores
-    }
+    answers = {name: reporting(name).answer(result) for name, result in results.items() if result.scores}
     summary = summary_of(usable, _labelled(labels), answers, settings)
-    ranked = [_section(name, result, labels, thumbnail, config) for name, result in results.items()]
+    ranked = [_section(name, result, thumbnail, config) for name, result in results.items()]
     glance = _glance(manifest, labels, pictures, thumbnail, config)
     # If nothing was learned, the pictures come first.
     sections = [
@@ -277,21 +263,12 @@ def _look(picture: Pixels) -> Doubles:
 
 
 def _section(
-    name: str, result: SystemResult, labels: Labels, thumbnail: Callable[[str], bytes | None], config: ReportConfig
+    name: str, result: SystemResult, thumbnail: Callable[[str], bytes | None], config: ReportConfig
 ) -> Section:
     if not result.scores:
         why = result.facts.get("skipped") or f"Fitted, but not measured. {result.facts.get('warning', '')}"
         return Section(name.capitalize(), [Text([why])])
-    return reporting(name).section(
-        result.scores,
-        result.measured,
-        labels,
-        thumbnail,
-        config.results,
-        result.facts,
-        result.figures,
-        result.probabilities,
-    )
+    return reporting(name).section(result, thumbnail, config.results)
 
 
 def _check(stage: str, found: Mapping[str, Any]) -> Check:

@@ -19,7 +19,8 @@ from mediarank.evaluation.wording import Wording
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, Needs, RankingModel
-from mediarank.types import ConfigError, FeatureMatrix
+from mediarank.systems.results import SystemResult
+from mediarank.types import ConfigError
 
 SYSTEMS: Final = ("concepts", "events", "retrieval", "attributes", "annotation")
 
@@ -38,27 +39,10 @@ class Reporting(Protocol):
         scores : method -> test items × names
         """
 
-    def section(
-        self,
-        scores: Mapping[str, Any],
-        measured: Measured,
-        labels: Labels,
-        thumbnail: Any,
-        results: int,
-        facts: Mapping[str, Any],
-        figures: Mapping[str, Any],
-        probabilities: FeatureMatrix | None = None,
-    ) -> Section:
-        """The system's part of the report."""
+    def section(self, result: SystemResult, thumbnail: Any, depth: int) -> Section:
+        """The system's part of the report, with `depth` pictures per ranked row."""
 
-    def answer(
-        self,
-        scores: Mapping[str, Any],
-        measured: Measured,
-        labels: Labels,
-        facts: Mapping[str, Any],
-        probabilities: FeatureMatrix | None = None,
-    ) -> Answer:
+    def answer(self, result: SystemResult) -> Answer:
         """What can be found with it, and how well, for the top of the page."""
 
 

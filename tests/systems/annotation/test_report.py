@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from mediarank.evaluation.report import Report, render
 from mediarank.labels import Labels
 from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.report import images_gallery, measure, section
+from mediarank.systems.results import SystemResult
 from mediarank.types import DataError, FeatureMatrix
 
 WORDS = tuple("abcdefgh")
@@ -77,7 +80,8 @@ def test_the_section_shows_all_of_it() -> None:
     both = {"good": scores(True), "<bad>": scores(False)}
     measured = measure(both, LABELS, EvaluationConfig(resamples=20))
     figures = {"effect_of_k": [{"k": k, "precision": 0.1, "recall": 0.2, "f1": 0.13, "n_plus": 3} for k in (5, 50)]}
-    found = section(both, measured, LABELS, lambda _: None, 4, {}, figures)
+    result = SystemResult(both, measured, LABELS, {"served": "good"}, figures)
+    found = section(result, lambda _: None, 4)
     assert next(fact.value for fact in found.facts) == "good"
     headings = [block.heading for block in found.blocks[1:]]
     assert headings == ["Images and their words", "Words", "Methods", "More or fewer words", "Figures of the paper"]
@@ -86,7 +90,7 @@ def test_the_section_shows_all_of_it() -> None:
     assert [row[0] for row in words.rows] == ["a", "b", "h"], "frequent words first"
     page = render(Report("x", (), [found]))
     assert "&lt;bad&gt;" in page
-    plain = section(both, measured, LABELS, lambda _: None, 4, {}, {})
+    plain = section(replace(result, figures={}), lambda _: None, 4)
     assert "Effect of k" in page
     assert "Figures of the paper" not in [block.heading for block in plain.blocks[1:]]
 

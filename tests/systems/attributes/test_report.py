@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from mediarank.systems.attributes import config as attributes_config
 from mediarank.systems.attributes import report as attributes_report
 from mediarank.systems.attributes.fit import fit
 from mediarank.systems.attributes.report import equal_separation, measure, pairs_in_order, section, weights_table
+from mediarank.systems.results import SystemResult
 from mediarank.types import FeatureMatrix
 
 
@@ -35,7 +37,8 @@ def test_the_section_shows_items_from_weakest_to_strongest() -> None:
     fitted = fit(inputs, CONFIG)
     _, facts = fitted.model.to_arrays()
     measured = measure(fitted.scores, inputs.labels, EvaluationConfig(resamples=50))
-    page = section(fitted.scores, measured, inputs.labels, lambda item: None, 5, facts, fitted.figures)
+    result = SystemResult(fitted.scores, measured, inputs.labels, facts, fitted.figures)
+    page = section(result, lambda item: None, 5)
     gallery = page.blocks[1]
     assert isinstance(gallery, Gallery)
     assert [row.title for row in gallery.rows] == ["green", "open"]
@@ -45,9 +48,7 @@ def test_the_section_shows_items_from_weakest_to_strongest() -> None:
     assert (weakest.title, strongest.title) == (ids[values.argmin()], ids[values.argmax()])
     assert weakest.rank == 1
     assert strongest.rank == len(ids)
-    without = section(
-        fitted.scores, measured, inputs.labels, lambda item: None, 5, {**facts, "learned": {}}, fitted.figures
-    )
+    without = section(replace(result, facts={**facts, "learned": {}}), lambda item: None, 5)
     assert len(without.blocks) == len(page.blocks) - 1, "no RankMKL, no weights"
 
 

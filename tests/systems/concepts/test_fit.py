@@ -20,6 +20,7 @@ from mediarank.systems.concepts.fit import METHODS, fit, fit_rankers, rank_examp
 from mediarank.systems.concepts.model import Model
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted
+from mediarank.systems.results import SystemResult
 from mediarank.types import ConfigError, DataError, FeatureMatrix, Judgments, NotApplicable
 
 QUICK = replace(CONFIG, methods=("mean_fusion", "rankboost"))
@@ -157,11 +158,12 @@ def test_the_system_measures_and_shows(given: Inputs) -> None:
     measured = report.measure(fitted.scores, given.labels, EvaluationConfig(resamples=20))
     assert measured.metrics["forward_cascade"]["map"] > 0.3
     facts, figures = (json.loads(json.dumps(v, sort_keys=True)) for v in (fitted.model.to_arrays()[1], fitted.figures))
-    shown = report.section(fitted.scores, measured, given.labels, lambda item: None, 5, facts, figures)
+    result = SystemResult(fitted.scores, measured, given.labels, facts, figures)
+    shown = report.section(result, lambda item: None, 5)
     folded = shown.blocks[-1]
     assert isinstance(folded, Folded)
     assert len(folded.blocks) == 5
-    bare = report.section(fitted.scores, measured, given.labels, lambda item: None, 5, facts, {})
+    bare = report.section(replace(result, figures={}), lambda item: None, 5)
     assert len(bare.blocks) == len(shown.blocks) - 1
     end = {m: t["evaluations"].max() for m, t in pd.DataFrame(figures["figure6"]).groupby("method")}
     assert end["forward_cascade"] < end["rankboost"], "skipping skips"

@@ -13,6 +13,7 @@ from mediarank.systems.events import report as events_report
 from mediarank.systems.events.config import Config
 from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.fit import fit
+from mediarank.systems.results import SystemResult
 from mediarank.types import FeatureMatrix
 
 QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
@@ -39,11 +40,12 @@ def test_the_section_shows_methods_rankings_and_the_papers_figures() -> None:
     fitted = fit(given, CONFIG)
     facts, figures = (json.loads(json.dumps(v, sort_keys=True)) for v in (fitted.model.to_arrays()[1], fitted.figures))
     measured = events_report.measure(fitted.scores, given.labels, EvaluationConfig(resamples=10))
-    section = events_report.section(fitted.scores, measured, given.labels, lambda item: None, 4, facts, figures)
+    result = SystemResult(fitted.scores, measured, given.labels, facts, figures)
+    section = events_report.section(result, lambda item: None, 4)
     page = render(Report("test", [], [section]))
     for words in ("Figure 4", "Figure 5", "Figure 2", "By event at r = 0.125", "dance", "recycled training clips"):
         assert words in page
     bare = fit(given, replace(CONFIG, repeats=0))
     assert bare.figures == {}
-    shorter = events_report.section(bare.scores, measured, given.labels, lambda item: None, 4, facts, {})
+    shorter = events_report.section(replace(result, scores=bare.scores, figures={}), lambda item: None, 4)
     assert len(shorter.blocks) == len(section.blocks) - 1  # the folded part

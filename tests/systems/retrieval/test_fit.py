@@ -15,6 +15,7 @@ from mediarank.learners.pairwise.phi_rankers import RANKERS
 from mediarank.similarity.phi import weighted_phi
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Fitted, Parts
+from mediarank.systems.results import SystemResult
 from mediarank.systems.retrieval import fit as retrieval
 from mediarank.systems.retrieval import report as retrieval_report
 from mediarank.systems.retrieval.collection import Collection
@@ -184,14 +185,7 @@ def test_the_section_shows_methods_and_pictures() -> None:
     given = inputs()
     outcome = retrieval.fit(given, CONFIG)
     measured = retrieval_report.measure(outcome.scores, given.labels, EvaluationConfig(resamples=50))
-    section = retrieval_report.section(
-        outcome.scores,
-        measured,
-        given.labels,
-        lambda item: None,
-        results=5,
-        facts=outcome.model.to_arrays()[1],
-        figures={},
-    )
+    result = SystemResult(outcome.scores, measured, given.labels, outcome.model.to_arrays()[1])
+    section = retrieval_report.section(result, lambda item: None, 5)
     assert section.title == "Retrieval"
     assert {type(block).__name__ for block in section.blocks} >= {"Table", "Figure", "Gallery"}

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from mediarank.evaluation.answers import Answer, Measure, Quality
+from mediarank.evaluation.answers import Answer, Quality
 from mediarank.evaluation.blocks import Block, Cell, Chip, Column, Figure, Gallery, Row, Table, Text, Tile, Whisker
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.folded import Folded
@@ -27,12 +27,13 @@ from mediarank.evaluation.keywords import (
 )
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.protocols import flat_metrics
-from mediarank.evaluation.ranking_section import Thumbnail, best_method, method_cell
+from mediarank.evaluation.ranking_section import Thumbnail, method_cell
 from mediarank.evaluation.report import Fact, Section
-from mediarank.evaluation.wording import hint, plain
+from mediarank.evaluation.wording import plain
 from mediarank.labels import Labels
 from mediarank.systems.annotation.image_words import words_of
 from mediarank.systems.annotation.wording import METHODS
+from mediarank.systems.results import SystemResult
 from mediarank.types import DataError, FeatureMatrix
 
 TITLES: Final = {
@@ -67,26 +68,17 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return Measured(flat_metrics(summary), summary, per_word, by_count)
 
 
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Thumbnail,
-    results: int,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Section:
+def section(result: SystemResult, thumbnail: Thumbnail, depth: int) -> Section:
     """Images with their words, methods, P and R by the number of words, the table of words; folded, figure 1."""
-    best = str(facts.get("served", "")) or best_method(measured.summary, "f1")
-    matrix, found = scores[best], measured.metrics[best]
+    best, measured, figures = result.served, result.measured, result.figures
+    matrix, found = result.scores[best], measured.metrics[best]
     intro = (
         f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken per word and "
         "averaged over words, so a rare word counts as much as a frequent one."
     )
     blocks: list[Block] = [
         Text([intro]),
-        images_gallery(matrix, words_of(labels, matrix.ids.tolist()), thumbnail, results),
+        images_gallery(matrix, words_of(result.labels, matrix.ids.tolist()), thumbnail, depth),
         words_table(measured.per_query, best),
         methods_table(measured.summary, best),
         by_count_figure(measured.curves, best),
@@ -106,25 +98,17 @@ def section(
     )
 
 
-def answer(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    facts: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Answer:
+def answer(result: SystemResult) -> Answer:
     """Which words are suggested rightly: by the F1 of each word."""
-    served = str(facts["served"])
-    rows = measured.per_query[measured.per_query["method"] == served]
+    per_query = result.measured.per_query
+    rows = per_query[per_query["method"] == result.served]
     p, r = rows["precision"].to_numpy(), rows["recall"].to_numpy()
     f1 = 2 * p * r / np.maximum(p + r, 1e-12)
-    return Answer(
+    return result.answer(
         "Which keywords fit this picture?",
         "mediarank annotate FILE",
-        served,
-        plain(METHODS, served),
-        hint(METHODS, served),
-        Measure.of(measured.summary, served, IMAGE_F1, "F1 per image"),
+        METHODS,
+        (IMAGE_F1, "F1 per image"),
         [Quality(str(w), float(v), int(n)) for w, v, n in zip(rows["query"], f1, rows["relevant"], strict=True)],
     )
 

@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from mediarank.evaluation.answers import Answer, Measure, Quality
+from mediarank.evaluation.answers import Answer, Quality
 from mediarank.evaluation.blocks import Block, Gallery, Row, Text, Tile
 from mediarank.evaluation.folded import Folded, HeatTable
 from mediarank.evaluation.measured import EvaluationConfig, Measured
 from mediarank.evaluation.pairs import listed_pair_accuracy, pair_accuracy
 from mediarank.evaluation.protocols import flat_metrics, summarise
-from mediarank.evaluation.ranking_section import Thumbnail, best_method, by_method, methods_table
+from mediarank.evaluation.ranking_section import Thumbnail, by_method, methods_table
 from mediarank.evaluation.report import Fact, Section
-from mediarank.evaluation.wording import hint, plain
+from mediarank.evaluation.wording import plain
 from mediarank.labels import Labels
 from mediarank.learners.pairwise.supervision import Supervision, supervise
 from mediarank.systems.attributes.config import kernel_names
 from mediarank.systems.attributes.wording import METHODS
+from mediarank.systems.results import SystemResult
 from mediarank.types import Doubles, FeatureMatrix
 
 
@@ -62,25 +63,15 @@ def equal_separation(supervision: Supervision, scores: Doubles) -> float:
     return pair_accuracy(np.repeat([1.0, 0.0], [len(ordered), len(equal)]), margins)
 
 
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Thumbnail,
-    results: int,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Section:
+def section(result: SystemResult, thumbnail: Thumbnail, depth: int) -> Section:
     """The items in order, methods, accuracy by attribute; folded, RankMKL's kernel weights."""
-    best = str(facts.get("served", "")) or best_method(measured.summary, "accuracy")
-    ranked = scores[best]
-    accuracy = measured.metrics[best]["accuracy"]
+    best, measured, facts = result.served, result.measured, result.facts
+    ranked, accuracy = result.scores[best], measured.metrics[best]["accuracy"]
     blocks: list[Block] = [
         Text(
             ["Of two test items, which shows more of the attribute? Each item is scored once; a pair is a comparison."]
         ),
-        in_order(ranked, thumbnail, results),
+        in_order(ranked, thumbnail, depth),
         methods_table(measured.summary, "accuracy", words=METHODS, served=best),
         _by_attribute(measured.per_query),
     ]
@@ -99,24 +90,16 @@ def section(
     )
 
 
-def answer(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    facts: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Answer:
+def answer(result: SystemResult) -> Answer:
     """Which attributes are ordered rightly. Half of the pairs are in order by chance, so shares count from there."""
-    served = str(facts["served"])
-    rows = measured.per_query[measured.per_query["method"] == served]
+    per_query = result.measured.per_query
+    rows = per_query[per_query["method"] == result.served]
     fields = zip(rows["query"], rows["accuracy"], rows["relevant"], strict=True)
-    return Answer(
+    return result.answer(
         "Which of two shows more of it?",
         "mediarank compare ONE OTHER --attribute NAME",
-        served,
-        plain(METHODS, served),
-        hint(METHODS, served),
-        Measure.of(measured.summary, served, "accuracy", "pairs in order"),
+        METHODS,
+        ("accuracy", "pairs in order"),
         [Quality(str(name), max(2 * float(accuracy) - 1, 0.0), int(items)) for name, accuracy, items in fields],
     )
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
-from mediarank.evaluation.answers import Answer, Measure, Quality, doubts_of
+from mediarank.evaluation.answers import Answer, Quality, doubts_of
 from mediarank.evaluation.blocks import Block, Figure
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.folded import Folded, HeatTable
@@ -15,10 +14,11 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_ra
 from mediarank.evaluation.name_details import Names, name_results
 from mediarank.evaluation.ranking_section import Thumbnail, ranking_section
 from mediarank.evaluation.report import Section
-from mediarank.evaluation.wording import hint, plain
+from mediarank.evaluation.wording import plain
 from mediarank.labels import Labels
 from mediarank.systems.concepts.wording import METHODS
 from mediarank.systems.rankings import rankings
+from mediarank.systems.results import SystemResult
 from mediarank.types import FeatureMatrix, Judgments
 
 
@@ -28,36 +28,27 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return measure_rankings(by_concept, _judgments(by_concept, labels), config)
 
 
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Thumbnail,
-    results: int,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Section:
+def section(result: SystemResult, thumbnail: Thumbnail, depth: int) -> Section:
     """Concepts one by one, rankings and methods; folded, precision by work (figures 6 to 9 of the paper)."""
-    by_concept = rankings(scores)
-    judgments, served = _judgments(by_concept, labels), str(facts["served"])
+    by_concept, served = rankings(result.scores), result.served
+    judgments = _judgments(by_concept, result.labels)
     shown = ranking_section(
         "Concepts",
         "Which items show it?",
-        measured,
+        result.measured,
         by_concept,
         judgments,
         thumbnail,
         words=METHODS,
         served=served,
-        names=Names("Concept by concept", name_results(by_concept[served], judgments, probabilities), thumbnail),
-        depth=results,
+        names=Names("Concept by concept", name_results(by_concept[served], judgments, result.probabilities), thumbnail),
+        depth=depth,
         intro=[
             "Every concept is a query against the test items. Methods combine the same classifiers; fast ones evaluate "
             "fewer of them on items that will rank low.",
         ],
     )
-    tables = {name: pd.DataFrame(columns) for name, columns in figures.items()}
+    tables = {name: pd.DataFrame(columns) for name, columns in result.figures.items()}
     drawn: list[Block] = []
     if "figure6" in tables:
         drawn += [_work(tables["figure6"], depth, served) for depth in (0, 100)]
@@ -68,23 +59,16 @@ def section(
     return Section(shown.title, [*shown.blocks, *(folded if drawn else ())], shown.question, shown.facts)
 
 
-def answer(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    facts: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Answer:
+def answer(result: SystemResult) -> Answer:
     """Which concepts are found, and which labels are doubtful."""
-    by_concept, served = rankings(scores), str(facts["served"])
-    found = name_results(by_concept[served], _judgments(by_concept, labels), probabilities)
-    return Answer(
+    by_concept = rankings(result.scores)
+    judgments = _judgments(by_concept, result.labels)
+    found = name_results(by_concept[result.served], judgments, result.probabilities)
+    return result.answer(
         "Which items show it?",
         "mediarank find CONCEPT",
-        served,
-        plain(METHODS, served),
-        hint(METHODS, served),
-        Measure.of(measured.summary, served, "ap", "mAP"),
+        METHODS,
+        ("ap", "mAP"),
         [Quality(r.name, r.share, r.shown) for r in found],
         doubts_of(found),
         learnable=True,

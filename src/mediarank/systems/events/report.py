@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 
-from mediarank.evaluation.answers import Answer, Measure, Quality, doubts_of
+from mediarank.evaluation.answers import Answer, Quality, doubts_of
 from mediarank.evaluation.blocks import Block, Figure
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.evaluation.folded import Folded, HeatTable
@@ -15,11 +14,12 @@ from mediarank.evaluation.measured import EvaluationConfig, Measured, measure_ra
 from mediarank.evaluation.name_details import Names, name_results
 from mediarank.evaluation.ranking_section import Thumbnail, by_method, ranking_section
 from mediarank.evaluation.report import Section
-from mediarank.evaluation.wording import hint, plain
+from mediarank.evaluation.wording import plain
 from mediarank.labels import Labels
 from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.wording import METHODS
 from mediarank.systems.rankings import rankings
+from mediarank.systems.results import SystemResult
 from mediarank.types import FeatureMatrix, Judgments
 
 METRIC_NAMES = {"ap": "mean average precision", "f1": "best F1"}
@@ -31,30 +31,21 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
     return measure_rankings(by_event, _judgments(by_event, labels), config)
 
 
-def section(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    thumbnail: Thumbnail,
-    results: int,
-    facts: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Section:
+def section(result: SystemResult, thumbnail: Thumbnail, depth: int) -> Section:
     """Events one by one, rankings and methods; folded, fusions with fewer labels (figures 4, 5 and 2 of the paper)."""
-    by_event = rankings(scores)
-    judgments, served = _judgments(by_event, labels), str(facts["served"])
+    by_event, served = rankings(result.scores), result.served
+    judgments = _judgments(by_event, result.labels)
     shown = ranking_section(
         "Events",
         "In which clips does it happen?",
-        measured,
+        result.measured,
         by_event,
         judgments,
         thumbnail,
         words=METHODS,
         served=served,
-        names=Names("Event by event", name_results(by_event[served], judgments, probabilities), thumbnail),
-        depth=results,
+        names=Names("Event by event", name_results(by_event[served], judgments, result.probabilities), thumbnail),
+        depth=depth,
         intro=[
             "Every event is a query against the test clips. Base classifiers look at motion, objects, scene and sound; "
             "fusions learn how much each counts, from clips that the classifiers have not seen and from those that "
@@ -62,7 +53,7 @@ def section(
         ],
     )
     drawn: list[Block] = []
-    if figures:
+    if figures := result.figures:
         by_ratio, by_iteration, scored = (pd.DataFrame(figures[name]) for name in ("figure4", "figure5", "figure2"))
         drawn += [_by_ratio(by_ratio, metric, served) for metric in METRIC_NAMES]
         drawn += [_by_event(by_ratio, ratio) for ratio in sorted({by_ratio["ratio"].min(), by_ratio["ratio"].max()})]
@@ -71,23 +62,16 @@ def section(
     return Section(shown.title, [*shown.blocks, *folded], shown.question, shown.facts)
 
 
-def answer(
-    scores: Mapping[str, FeatureMatrix],
-    measured: Measured,
-    labels: Labels,
-    facts: Mapping[str, Any],
-    probabilities: FeatureMatrix | None = None,
-) -> Answer:
+def answer(result: SystemResult) -> Answer:
     """Which events are found, and which labels of clips are doubtful."""
-    by_event, served = rankings(scores), str(facts["served"])
-    found = name_results(by_event[served], _judgments(by_event, labels), probabilities)
-    return Answer(
+    by_event = rankings(result.scores)
+    judgments = _judgments(by_event, result.labels)
+    found = name_results(by_event[result.served], judgments, result.probabilities)
+    return result.answer(
         "In which clips does it happen?",
         "mediarank find EVENT --system events",
-        served,
-        plain(METHODS, served),
-        hint(METHODS, served),
-        Measure.of(measured.summary, served, "ap", "mAP"),
+        METHODS,
+        ("ap", "mAP"),
         [Quality(r.name, r.share, r.shown) for r in found],
         doubts_of(found),
         learnable=True,
