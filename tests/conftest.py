@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 
 import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
@@ -15,6 +16,10 @@ import dvc  # noqa: F401 - importing it sets the level of asyncio's logger: the 
 import pytest
 import sklearn  # noqa: F401 - importing it sets two environment variables: the same
 from process_state import ProcessState
+
+# Tests are compiled once and not in every worker of every run, and so is the code in each process that tests start.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What `import_mlflow` sets for the whole process the first time that MLflow is used, in whichever test that is.
 os.environ.update(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mediarank.ops.runs import flow_script as script
-from mediarank.ops.services import processes
+from mediarank.ops.services import local, processes
 from mediarank.types import MediarankError
 
 ASK = """
@@ -40,7 +40,7 @@ def test_a_server_that_was_named_comes_first_then_that_of_the_project(tmp_path: 
         assert ask(tmp_path, PREFECT_API_URL="http://elsewhere/api") == "http://elsewhere/api true False"
         assert ask(tmp_path) == "http://127.0.0.1:1/api true False"
     finally:
-        processes.end(record)
+        local.down(tmp_path, say=lambda _: None)
 
 
 def test_a_server_that_does_not_start_shows_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,6 +243,11 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
         "the deployments of prefect.yaml",
     ]
 
+    # What Prefect calls temporary is in a folder of this user and this project.
+    temporary = environment.temporary_folder(project)
+    assert temporary.owner() == project.owner()
+    assert (temporary / "runner_storage").exists()
+
     # `down` ends all of it, and a stage that runs with it, but not what is not ours.
     (project / "pids").unlink()
     toy_project.change(project, "report", 51)
@@ -261,9 +266,7 @@ def test_up_runs_cancels_and_down(project: Path) -> None:
     assert processes.prefect_api(project) == ""
     services.down(project, said.append)
     assert said[-1] == "Nothing was running."
-    # What Prefect calls temporary is in a folder of this user and this project.
-    assert environment.temporary_folder(project).owner() == Path(project).owner()
-    assert (environment.temporary_folder(project) / "runner_storage").exists()
+    assert not temporary.exists()
 
 
 @pytest.mark.slow
@@ -334,7 +337,12 @@ def test_temporary_files_are_below_the_project_unless_its_path_is_too_long_for_s
         folder = environment.temporary_folder(deep)
         assert folder.parent == short
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        assert folder != environment.temporary_folder(tmp_path / ("e" * 80)), "one per project"
+        other = environment.temporary_folder(tmp_path / ("e" * 80))
+        assert folder != other, "one per project"
+        (folder / "socket").touch()
+        environment.remove_temporary_folder(deep)
+        assert not folder.exists()
+        assert other.exists()
     finally:
         shutil.rmtree(short)
 
@@ -352,12 +360,16 @@ def test_a_service_that_dies_takes_the_others_with_it_and_shows_its_log(
     def made(name: str, program: str) -> services.Service:
         return services.Service(name, name, (sys.executable, "-c", program), lambda _: name == "good")
 
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     good = made("good", "import time; time.sleep(600)")
     bad = made("bad", "print('no such table: flow'); raise SystemExit(3)")
     monkeypatch.setattr(services, "services", lambda _: (good, bad))
     with pytest.raises(services.ServiceError, match=r"(?s)bad ended while starting.*no such table: flow"):
         services.up(tmp_path, say=lambda _: None)
     assert processes.read_records(tmp_path) == {}
+    assert not list(temporary.iterdir()), "and leave no temporary folder"
     assert not [
         p for p in psutil.Process().children() if p.status() != psutil.STATUS_ZOMBIE and "600" in str(p.cmdline())
     ]

@@ -5,16 +5,24 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import psutil
+import pytest
 from waiting import wait_for
 
 from mediarank.ops.services import processes
 
 SLEEP = "time.sleep(600)"
 DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+
+
+@pytest.fixture(autouse=True)
+def _temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of services whose project has a long path are left to `down`, which nothing here calls."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 def launch(root: Path, *lines: str) -> processes.Record:

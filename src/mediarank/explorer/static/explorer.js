@@ -1,6 +1,6 @@
 // What every page may use. Pages work without it, as links and forms; with it they are quicker to use.
 import { fillGrid } from "./grid.js";
-import { inTurn, sendForm, swap } from "./swap.js";
+import { inTurn, isBusy, sendForm, swap } from "./swap.js";
 
 /** Say something in the corner of the page; screen readers read it out. */
 function say(text) {
@@ -43,8 +43,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, video, audio")) return;
   const wanted = () => [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === event.key && !one.disabled);
-  if (!wanted()) return;
-  event.preventDefault();
+  if (wanted()) event.preventDefault(); else if (!isBusy()) return;
   inTurn(() => {
     const named = wanted();
     if (!named) return undefined;

@@ -1,13 +1,17 @@
 // Links and forms that change one part of the page: the server sends the whole page, and only that part is replaced.
 // They work without this script as well, by loading the page.
 
-let waiting = Promise.resolve();
+let waiting = Promise.resolve(), count = 0;
 
 /** Do one thing after the other: a key that is pressed while an answer is on its way counts for what comes next. */
 export function inTurn(action) {
-  waiting = waiting.then(action, action);
+  count += 1;
+  waiting = waiting.then(action, action).finally(() => { count -= 1; });
   return waiting;
 }
+
+/** Whether an answer is on its way, so that the page may soon offer what it does not offer yet. */
+export const isBusy = () => count > 0;
 
 /** Fetch an address and replace the element with this id. Says what went wrong in the corner of the page. */
 export async function swap(address, options, id, say) {

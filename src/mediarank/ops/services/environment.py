@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -70,16 +71,28 @@ def temporary_folder(root: Path) -> Path:
     Names of sockets have at most 107 characters. If the project's path is too long for them, it is a folder of the
     system that only this user can enter, one per project.
     """
-    folder = state_folder(root) / "tmp"
-    if len(os.fsencode(folder)) > LONGEST_FOLDER:
-        digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
-        folder = Path(tempfile.gettempdir()) / f"mediarank-{os.getuid()}-{digest}"
+    folder = _temporary_path(root)
     folder.mkdir(mode=0o700, exist_ok=True)
     if folder.stat().st_uid != os.getuid():
         from mediarank.types import MediarankError
 
         raise MediarankError(f"{folder} belongs to another user; delete it, or set TMPDIR to one of your folders.")
     return folder
+
+
+def remove_temporary_folder(root: Path) -> None:
+    """Remove the temporary files of this project's services, all of which have ended."""
+    folder = _temporary_path(root)
+    if folder.is_dir() and folder.stat().st_uid == os.getuid():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _temporary_path(root: Path) -> Path:
+    folder = state_folder(root) / "tmp"
+    if len(os.fsencode(folder)) <= LONGEST_FOLDER:
+        return folder
+    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"mediarank-{os.getuid()}-{digest}"
 
 
 def child_environment(root: Path) -> dict[str, str]:

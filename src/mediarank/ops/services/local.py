@@ -25,6 +25,7 @@ import yaml
 from mediarank.ops.runs.results import REPORT
 from mediarank.ops.runs.tracking import DATABASE, SQLITE, experiment_id, prepare_database, tracking_uri
 from mediarank.ops.services.access import access_file, authorization, prefect_access
+from mediarank.ops.services.environment import remove_temporary_folder
 from mediarank.ops.services.mlflow_app import list_path
 from mediarank.ops.services.mlflow_app import variables as mlflow_variables
 from mediarank.ops.services.prefect_app import HOSTS
@@ -218,6 +219,8 @@ def _end(root: Path, records: dict[str, Record], names: list[str]) -> None:
     for name in sorted(names, key=lambda name: records[name].started, reverse=True):
         end(records.pop(name))
         write_records(root, records)
+    if not records:
+        remove_temporary_folder(root)
 
 
 def _wait(service: Service, records: Mapping[str, Record], deadline: float) -> None:
