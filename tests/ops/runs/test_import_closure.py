@@ -21,8 +21,32 @@ FILES = {
     "rich/inside.py": "from mediarank.low.three import x\n",
     "rich/other.py": "",
     "registry.py": "from mediarank.rich import other\n",
+    "deep.py": """
+class Some:
+    async def late(self):
+        try:
+            import mediarank.low.one
+        except* ValueError:
+            with open("x") as x, (lambda: x)():
+                import mediarank.low.two
+        else:
+            match 1:
+                case 1 if x:
+                    import mediarank.low.three
+        finally:
+            while False:
+                pass
+            else:
+                for _ in (): import mediarank.top
+        if TYPE_CHECKING: pass
+        elif 1:
+            import mediarank.rich.other
+""",
     "asks.py": "from mediarank.registry import look_up\nfrom mediarank.rich.other import x\n",
 }
+
+
+RICH = ("rich/__init__.py", "rich/inside.py", "rich/other.py")
 
 
 @pytest.fixture
@@ -45,6 +69,7 @@ def names(package: Path, files: set[Path] | list[Path]) -> set[str]:
         ("low/one.py", {"low/one.py"}),  # imports for type checkers are never run
         ("top.py", {"top.py", "low/one.py", "low/two.py"}),  # imports in functions are
         ("rich/other.py", {"rich/other.py"}),
+        ("deep.py", {"deep.py", "top.py", *(f"low/{n}.py" for n in ("one", "two", "three")), *RICH}),
         # Importing a module runs the packages above it, and what they import.
         ("asks.py", {"asks.py", "rich/__init__.py", "rich/inside.py", "rich/other.py", "low/three.py"}),
     ],

@@ -24,7 +24,7 @@ def imports(path: Path, typing: bool = True) -> set[str]:
     typing : whether to count imports under `if TYPE_CHECKING:`, which are never run
     """
     found: set[str] = set()
-    for node in _nodes(ast.parse(path.read_text()), typing):
+    for node in _statements(ast.parse(path.read_text()).body, typing):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -32,14 +32,16 @@ def imports(path: Path, typing: bool = True) -> set[str]:
     return found
 
 
-def _nodes(node: ast.AST, typing: bool) -> Iterator[ast.AST]:
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and not typing and _is_type_checking(child.test):
-            for other in child.orelse:
-                yield from _nodes(other, typing)
-        else:
-            yield from _nodes(child, typing)
+def _statements(body: Iterable[ast.AST], typing: bool) -> Iterator[ast.AST]:
+    """The statements and those inside them, in no certain order; expressions hold no imports and are not looked at."""
+    queue = list(body)
+    while queue:
+        node = queue.pop()
+        yield node
+        if not isinstance(node, ast.If) or typing or not _is_type_checking(node.test):
+            queue += getattr(node, "body", ())
+        for inner in ("orelse", "finalbody", "handlers", "cases"):
+            queue += getattr(node, inner, ())
 
 
 def _is_type_checking(test: ast.expr) -> bool:
@@ -85,12 +87,21 @@ class Imports:
         """All files of the package that hold code."""
         return frozenset(path for path in self.source.rglob("*.py") if path.name != "__init__.py" or _has_code(path))
 
+    @cached_property
+    def _inside(self) -> dict[Path, set[Path]]:
+        """The modules below each folder."""
+        found: dict[Path, set[Path]] = {}
+        for path in self.modules:
+            for folder in path.parents:
+                found.setdefault(folder, set()).add(path)
+        return found
+
     def gathered(self, files: Iterable[Path]) -> list[Path]:
         """The files, sorted; where all modules of a folder are among them, the folder instead."""
         wanted = set(files)
         whole: set[Path] = set()
         for folder in {parent for path in wanted for parent in path.parents if self.source in parent.parents}:
-            inside = {path for path in self.modules if folder in path.parents}
+            inside = self._inside[folder]
             if len(inside) > 1 and inside <= wanted:
                 whole.add(folder)
         listed = {path for path in wanted | whole if whole.isdisjoint(path.parents)}
