@@ -26,7 +26,8 @@ from typing import Any
 from faults_bodies import bodies
 from faults_cost import cost, share
 from faults_doors import doors
-from faults_files import crash, faults, flips, kills
+from faults_files import crash, faults, kills
+from faults_flips import flips
 from faults_killed import KILLED, kill_one
 from faults_media import media
 

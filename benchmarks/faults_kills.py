@@ -105,9 +105,14 @@ def one_process() -> Iterator[None]:
     """Do in this process what guarded children do."""
     from mediarank.media import copy_cache, guarded_child
     from mediarank.stages import manifest
+    from mediarank.types import MachineFault
 
     def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> list[Any]:
-        return [guarded_child.attempt(function, item) for item in items]
+        outcomes = [guarded_child.attempt(function, item) for item in items]
+        for outcome in outcomes:
+            if isinstance(outcome, guarded_child.Stop):
+                raise MachineFault(outcome.reason)
+        return outcomes
 
     def one_by_one(*arguments: Any, **more: Any) -> Iterator[Any]:
         return iter(here(*arguments, **more))
