@@ -14,7 +14,12 @@ from unittest import mock
 
 from mediarank.ops.services import access, local, processes
 
-FOREIGN = ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"})
+FOREIGN = (
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost:1"},  # another program of this machine
+    {"Host": "evil.example"},
+)
 CHANGES: dict[str, tuple[str, Any]] = {
     "prefect": ("/api/variables/", {"name": "evil", "value": "1"}),
     "mlflow": ("/api/2.0/mlflow/experiments/create", {"name": "evil"}),
