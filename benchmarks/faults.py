@@ -26,14 +26,16 @@ from typing import Any
 from faults_bodies import bodies
 from faults_cost import cost, share
 from faults_doors import doors
-from faults_files import crash, faults, flips, kills
+from faults_files import crash, faults, kills
+from faults_flips import flips
 from faults_killed import KILLED, kill_one
 from faults_media import media
 
 ROOT = Path(__file__).resolve().parents[1]
-ZERO = ("io_lost", "io_silent", "flips_silent", "kill_other_bytes", "kill_leftovers", "crash_neither", "mutant_crashes")
-ZERO += ("cross_origin_changes", "server_deaths", "bodies_answered_wrongly")
-SUMMED = ("kill_points", "kill_other_bytes", "kill_leftovers", "cross_origin_changes", "server_deaths")
+KILLS = ("kill_other_bytes", "kill_leftovers", "kill_half_seen")
+ZERO = ("io_lost", "io_silent", "flips_silent", *KILLS, "crash_neither", "mutant_crashes", "cross_origin_changes")
+ZERO += ("server_deaths", "bodies_answered_wrongly")
+SUMMED = ("kill_points", *KILLS, "cross_origin_changes", "server_deaths")
 """Figures that more than one part adds to."""
 MOST = {"check_share": 0.03, "server_peak_mb": 1000, "bodies_p99_s": 30}
 LEAST = {"hashed_packages": 1.0}
@@ -56,7 +58,9 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=20_400)
     parser.add_argument("--flips", type=int, default=400, help="bits to flip for each format")
     parser.add_argument("--bodies", type=int, default=500, help="hostile requests to send")
-    parser.add_argument("--most", type=int, help="steps at which each stage and command is killed; by default all")
+    parser.add_argument(
+        "--most", type=int, help="steps at which each stage and command is killed; by default all, of promote 120"
+    )
     parser.add_argument("--only", nargs="+", choices=KILLED, default=KILLED, help="stages and commands to kill")
     parser.add_argument("--kept", type=Path, help="a file for finished parts; those that it has are not run again")
     options = parser.parse_args()

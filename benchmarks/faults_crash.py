@@ -120,9 +120,10 @@ class CrashStates:
                 self._copy(child, target / child.name, loses)
             elif loses == "killed" or self._content.get(child.stat().st_ino) == child.read_bytes():
                 shutil.copyfile(child, target / child.name)
-            else:
-                content = child.read_bytes()
-                (target / child.name).write_bytes(content[: len(content) // 3])
+            else:  # a third of what was not synced; what was synced stays if the rest was appended to it
+                content, kept = child.read_bytes(), self._content.get(child.stat().st_ino, b"")
+                kept = kept if content.startswith(kept) else b""
+                (target / child.name).write_bytes(content[: len(kept) + (len(content) - len(kept)) // 3])
 
 
 @contextmanager

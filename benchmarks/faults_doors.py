@@ -1,4 +1,7 @@
-"""Ask every server of `make up` from another web page and by another name of this machine."""
+"""Ask every server of `make up` from another web page and by another name of this machine.
+
+`mediarank serve` is asked the same in `faults_bodies`, which starts one.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,24 @@ from unittest import mock
 
 from mediarank.ops.services import access, local, processes
 
-FOREIGN = ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example"})
-CHANGES: dict[str, tuple[str, Any]] = {
-    "prefect": ("/api/variables/", {"name": "evil", "value": "1"}),
-    "mlflow": ("/api/2.0/mlflow/experiments/create", {"name": "evil"}),
-    "explorer": ("/label", "item=a&name=evil&value=1"),
+FOREIGN = (
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+    {"Origin": "http://localhost:1"},  # another program of this machine
+    {"Host": "evil.example"},
+)
+DOORS: dict[str, tuple[str, Any, str]] = {
+    "prefect": ("/api/variables/", {"name": "evil", "value": "1"}, "/api/version"),
+    "mlflow": (
+        "/api/2.0/mlflow/experiments/create",
+        {"name": "evil"},
+        "/api/2.0/mlflow/experiments/search?max_results=5",
+    ),
+    "explorer": ("/label", "item=a&name=evil&value=1", "/static/icon.svg"),
 }
-READS = {
-    "prefect": "/api/version",
-    "mlflow": "/api/2.0/mlflow/experiments/search?max_results=5",
-    "explorer": "/static/icon.svg",
-}
+"""Of each server of `make up`: a path and a body that change something, and a path that shows something."""
 KINDS = ("application/json", "text/plain", "application/x-www-form-urlencoded")
+ALLOWED = "access-control-allow-origin"
 PATIENCE = 240
 
 
@@ -53,7 +62,7 @@ def doors(folder: Path) -> dict[str, int]:
                     if time.monotonic() > deadline:
                         raise TimeoutError(f"{service.what} does not answer:\n{processes.tail(records[service.name])}")
                     time.sleep(0.3)
-            changes = sum(let_in(service.name, service.port, entry) for service in wanted)
+            changes = sum(let_in(service.port, entry, *DOORS[service.name]) for service in wanted)
             without, _ = ask(wanted[0].port, "POST", "/api/variables/filter", {"Content-Type": KINDS[0]}, {})
             deaths = sum(not record.alive for record in records.values())
         finally:
@@ -62,18 +71,17 @@ def doors(folder: Path) -> dict[str, int]:
     return {"cross_origin_changes": changes + (without != 401), "server_deaths": deaths}
 
 
-def let_in(name: str, port: int, entry: Mapping[str, str]) -> int:
+def let_in(port: int, entry: Mapping[str, str], change: str, body: Any, shown: str) -> int:
     """Requests from elsewhere that a server carries out, or whose answer another page could read."""
-    path, body = CHANGES[name]
     found = 0
     for headers in FOREIGN:
         for kind in KINDS:
-            status, answered = ask(port, "POST", path, {**headers, **entry, "Content-Type": kind}, body)
-            found += status < 400 or "access-control-allow-origin" in answered
-        _, answered = ask(port, "OPTIONS", path, {**headers, "Access-Control-Request-Method": "POST"})
-        found += "access-control-allow-origin" in answered
-        status, answered = ask(port, "GET", READS[name], {**headers, **entry})
-        found += "access-control-allow-origin" in answered or ("Host" in headers and status < 400)
+            status, answered = ask(port, "POST", change, {**headers, **entry, "Content-Type": kind}, body)
+            found += status < 400 or ALLOWED in answered
+        _, answered = ask(port, "OPTIONS", change, {**headers, "Access-Control-Request-Method": "POST"})
+        found += ALLOWED in answered
+        status, answered = ask(port, "GET", shown, {**headers, **entry})
+        found += ALLOWED in answered or status < 400
     return found
 
 

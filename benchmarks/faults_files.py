@@ -1,14 +1,15 @@
-"""Every kind of file that the store writes: flipped bits, failing and killed writes, and the states of a crash."""
+"""Every kind of file that we write: failing and killed writes, and the states of a crash."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import os
 import shutil
 import signal
 from collections.abc import Callable
-from contextlib import redirect_stderr, suppress
+from contextlib import redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,11 @@ from PIL import Image
 
 from mediarank import store
 from mediarank.collections.sources import CollectionConfig
-from mediarank.features.cache import FeatureCache, cache_key
 from mediarank.labels import Labels
+from mediarank.media.files import Held
+from mediarank.media.shards import Cuts, Media, ShardWriter
 from mediarank.stages import collect
+from mediarank.teaching.journal import Journal, statements_of_call
 from mediarank.types import FeatureMatrix, MediarankError
 
 
@@ -59,6 +62,33 @@ def write_measured(path: Path, value: float) -> None:
         store.write_measured(folder, {"m": {"map": value}}, table(value), table(value), table(value))
 
 
+def write_shards(path: Path, value: float) -> None:
+    """Three files in shards, as `collect` and `frames` write them."""
+    with store.atomic_folder(path) as folder, ShardWriter(folder, Cuts(least=1, mean=1, most=4096)) as shards:
+        for k in range(3):
+            content = bytes([k, int(value)]) * (200 + k)
+            shards.add(f"{k}.bin", Held(f"{k}.bin", content), len(content), hashlib.sha256(content).hexdigest())
+
+
+def read_shards(path: Path) -> Any:
+    media = Media(path)
+    return {name: media[name].read_bytes() for name in media}
+
+
+def say(path: Path, value: float) -> None:
+    """Append a statement to a journal that has one already; the value 1 begins a new journal."""
+    if value == 1.0:
+        shutil.rmtree(path, ignore_errors=True)
+    elif not path.exists():
+        say(path, 1.0)
+    row = {"kind": "concept", "item": "a.png", "sha256": "0" * 64, "name": f"{value}", "value": True}
+    Journal(path).append(statements_of_call("drill", "cli", [row]))
+
+
+def said(path: Path) -> Any:
+    return {statement.name for statement in Journal(path).read().statements}
+
+
 def run_collect(path: Path, value: float) -> None:
     """The stage `collect`, of a small folder of pictures that `value` decides."""
     source = path.parents[2] / f"source {value}"
@@ -82,49 +112,9 @@ WRITERS: dict[str, tuple[Callable[[Path, float], None], Callable[[Path], Any]]] 
     "model": (write_model, read_model),
     "labels": (write_labels, lambda p: store.read_labels(p)["classes"].to_json()),
     "measured": (write_measured, lambda p: [str(part) for part in store.read_measured(p)]),
+    "shards": (write_shards, read_shards),
+    "journal": (say, said),
 }
-
-
-def flips(folder: Path, each: int) -> dict[str, Any]:
-    """Flip one bit at a time: an error of ours, or the very same value."""
-    rng = np.random.default_rng(1)
-    tried: dict[str, int] = {}
-    silent = 0
-    formats = {"parquet": "parquet", "npy": "features", "npz": "npz", "json": "json"}
-    for kind, writer in formats.items():
-        write, read = WRITERS[writer]
-        path = folder / kind
-        write(path, 3.0)
-        value = read(path)
-        file = path / "values.npy" if kind == "npy" else path
-        content = file.read_bytes()
-        for place, bit in zip(rng.integers(0, len(content), each), rng.integers(0, 8, each), strict=True):
-            damaged = bytearray(content)
-            damaged[place] ^= 1 << bit
-            file.write_bytes(damaged)
-            with suppress(MediarankError):
-                silent += read(path) != value
-        tried[kind] = each
-    tried["cache"], wrong = flip_cache(folder / "cache", each, rng)
-    return {"flips": tried, "flips_silent": silent + wrong}
-
-
-def flip_cache(folder: Path, each: int, rng: np.random.Generator) -> tuple[int, int]:
-    cache = FeatureCache(folder)
-    vectors = {cache_key("f", str(k)): rng.normal(size=30).astype(np.float32) for k in range(30)}
-    cache.put("f", vectors)
-    cache.prune(limit=10**9)
-    content = cache.path.read_bytes()
-    wrong = 0
-    for place, bit in zip(rng.integers(0, len(content), each), rng.integers(0, 8, each), strict=True):
-        for path in folder.iterdir():
-            path.unlink()
-        damaged = bytearray(content)
-        damaged[place] ^= 1 << bit
-        cache.path.write_bytes(damaged)
-        found = cache.get(vectors)
-        wrong += any(not np.array_equal(array, vectors[key]) for key, array in found.items())
-    return each, wrong
 
 
 def faults(folder: Path) -> dict[str, int]:
@@ -160,7 +150,8 @@ def faults(folder: Path) -> dict[str, int]:
 def kills(folder: Path) -> dict[str, int]:
     """Kill the writer at each step, write again: the same bytes, and nothing left over."""
     tried = other = left = 0
-    writers = {kind: write for kind, (write, _) in WRITERS.items()} | {"collect": run_collect}
+    # Statements have ids and times of their own; `label add` and `feedback add` are killed in `faults_killed`.
+    writers = {kind: write for kind, (write, _) in WRITERS.items() if kind != "journal"} | {"collect": run_collect}
     for kind, write in writers.items():
         write(folder / kind / "reference/target", 2.0)
         wanted = contents(folder / kind / "reference")

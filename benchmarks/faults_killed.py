@@ -1,4 +1,4 @@
-"""What is killed: each stage on eighteen pictures, and `track`, `promote`, `rollback`, `label add`, `feedback add`.
+"""What is killed: each stage on eighteen pictures, `track`, `promote`, `rollback`, `label add` and `feedback add`.
 
 MLflow's ids and times differ from run to run, so what is compared there is what can be read: runs with their
 parameters, metrics and artifacts, versions with their tags and aliases. Of a rollback the files are compared, of
@@ -119,46 +119,28 @@ def make(root: Path) -> None:
 
 
 def project(folder: Path) -> Path:
-    """The fitted project, made once."""
-    if not (folder / "project").exists():
-        in_child(lambda: make(folder / "project"))
-    return folder / "project"
+    """The fitted project."""
+    return made(folder / "project", make)
 
 
 def commands(folder: Path) -> dict[str, Work]:
-    """`track`, `promote`, `rollback`, `label add` and `feedback add`."""
-    fitted_project = small_project()
+    """Making MLflow's database, `track`, `promote`, `rollback`, `label add` and `feedback add`.
+
+    `promote` finds a champion and a newer version that is recorded already.
+    """
     import mlflow.pyfunc
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401 - so that children need not
     from mlflow import MlflowClient
+    from sqlalchemy.engine import Connection
 
-    from mediarank.ops.models import promotion
-    from mediarank.ops.models.promotion_config import PromotionConfig
-    from mediarank.ops.runs.tracking import track
+    from mediarank.ops.runs.tracking import prepare_database, track
     from mediarank.ops.versions import rollback
 
     fitted = project(folder)
-    changes = (
-        "create_experiment",
-        "create_run",
-        "log_batch",
-        "log_inputs",
-        "log_artifact",
-        "log_artifacts",
-        "log_dict",
-    )
-    changes += ("set_terminated", "delete_run", "create_registered_model", "create_model_version")
+    changes = ("create_experiment", "create_run", "log_batch", "log_inputs", "log_artifact", "log_artifacts")
+    changes += ("log_dict", "set_terminated", "delete_run", "create_registered_model", "create_model_version")
     changes += ("set_registered_model_alias", "delete_registered_model_alias", "set_model_version_tag")
-    client = [(MlflowClient, name) for name in changes]
-
-    def promote(home: Path) -> None:
-        # The trial in a fresh process writes nothing, so it is left out.
-        with mock.patch.object(promotion, "try_out", return_value={"queries": 0}):
-            promotion.promote(home, fitted_project.COPYING, PromotionConfig())
-
-    versioned = folder / "versioned"
-    if not versioned.exists():
-        in_child(lambda: make_versions(versioned))
+    client = [*((MlflowClient, name) for name in changes), (Connection, "_commit_impl")]
 
     def roll_back(home: Path) -> None:
         from versioned_project import dvc
@@ -166,13 +148,45 @@ def commands(folder: Path) -> dict[str, Work]:
         dvc(home / "project", "remote", "modify", "--quiet", "--local", "store", "url", str(home / "remote"))
         rollback.rollback(home / "project", "v1")
 
+    def with_database(home: Path) -> None:
+        shutil.copytree(fitted, home)
+        prepare_database(home)
+
+    def with_champion(home: Path) -> None:
+        shutil.copytree(fitted, home)
+        promote(home)
+        with (home / "data/report/report.html").open("a") as report:
+            report.write("<p>A newer version.</p>")
+        small_project().lock(home)
+        track(home)
+
+    empty = made(folder / "with database", with_database)
+    champion = made(folder / "with champion", with_champion)
+    versioned = made(folder / "versioned", make_versions)
     return {
-        "track": Work(fitted, track, recorded, unknown_artifacts, client),
-        "promote": Work(fitted, promote, recorded, unknown_artifacts, client),
+        "database": Work(fitted, prepare_database, tables, unknown_artifacts),
+        "track": Work(empty, track, recorded, unknown_artifacts, client),
+        "promote": Work(champion, promote, recorded, unknown_artifacts, client, unverified),
         "rollback": Work(versioned, roll_back, version_files, left_of_rollback, [(rollback, "git")]),
         "label add": Work(fitted, add_label, held_statements, temporary_names, [(os, "write")]),
         "feedback add": Work(fitted, add_feedback, held_feedback, temporary_names, [(os, "write")]),
     }
+
+
+def made(home: Path, make_it: Callable[[Path], object]) -> Path:
+    """A folder that is made once."""
+    if not home.exists():
+        in_child(lambda: make_it(home))
+    return home
+
+
+def promote(home: Path) -> None:
+    from mediarank.ops.models import promotion
+    from mediarank.ops.models.promotion_config import PromotionConfig
+
+    # The trial in a fresh process writes nothing, so it is left out.
+    with mock.patch.object(promotion, "try_out", return_value={"queries": 0}):
+        promotion.promote(home, small_project().COPYING, PromotionConfig())
 
 
 def make_versions(folder: Path) -> None:
@@ -220,12 +234,39 @@ def held_feedback(home: Path) -> Any:
     return {repr(event.row()) for event in FeedbackLog(home / "labels/feedback").read()[0]}
 
 
+def database(home: Path) -> Any:
+    return closing(sqlite3.connect(f"{(home / 'mlflow.db').as_uri()}?mode=ro", uri=True))
+
+
+def tables(home: Path) -> Any:
+    """The schema of MLflow's database."""
+    with database(home) as open_database:
+        return sorted(open_database.execute("SELECT name, sql FROM sqlite_master").fetchall(), key=repr)
+
+
+def unverified(home: Path) -> list[str]:
+    """Champions whose files are not those that were registered: `serve` would refuse them."""
+    from mediarank.ops.models.packing import digest
+
+    champions = (
+        "SELECT v.name, v.run_id, t.value FROM registered_model_aliases a "
+        "JOIN model_versions v ON v.name = a.name AND v.version = a.version "
+        "LEFT JOIN model_version_tags t ON t.name = v.name AND t.version = v.version AND t.key = 'mediarank.sha256' "
+        "WHERE a.alias = 'champion'"
+    )
+    with database(home) as open_database:
+        found = open_database.execute(champions).fetchall()
+    packed = {run: home / "mlartifacts" / run / "artifacts/model/artifacts/packed" for _, run, _ in found}
+    wrong = [name for name, run, wanted in found if not packed[run].is_dir() or digest(packed[run]) != wanted]
+    return wrong if found else ["no champion"]
+
+
 def recorded(home: Path) -> Any:
     """What MLflow's database and artifacts hold of runs and versions that are there, without ids and times."""
-    with closing(sqlite3.connect(f"{(home / 'mlflow.db').as_uri()}?mode=ro", uri=True)) as database:
+    with database(home) as open_database:
 
         def rows(query: str, *values: str) -> list[Any]:
-            return sorted(database.execute(query, values).fetchall(), key=repr)
+            return sorted(open_database.execute(query, values).fetchall(), key=repr)
 
         found: list[Any] = []
         for run, name, status in rows("SELECT run_uuid, name, status FROM runs WHERE lifecycle_stage = 'active'"):
@@ -244,8 +285,8 @@ def recorded(home: Path) -> Any:
 
 def unknown_artifacts(home: Path) -> list[str]:
     """Artifacts of runs that are not there, and unfinished writes."""
-    with closing(sqlite3.connect(f"{(home / 'mlflow.db').as_uri()}?mode=ro", uri=True)) as database:
-        known = {run for (run,) in database.execute("SELECT run_uuid FROM runs WHERE lifecycle_stage = 'active'")}
+    with database(home) as open_database:
+        known = {run for (run,) in open_database.execute("SELECT run_uuid FROM runs WHERE lifecycle_stage = 'active'")}
     folder = home / "mlartifacts"
     there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     return [*sorted(there - known), *temporary_names(home)]
@@ -263,8 +304,12 @@ def left_of_rollback(home: Path) -> list[str]:
     return [str(path.relative_to(home)) for path in (note, *head) if path.exists()] + temporary_names(home / "project")
 
 
-KILLED = ("manifest", "check_manifest", "frames", "splits", "features", "check_features", "base_models", "systems")
-KILLED += ("evaluation", "report", "track", "promote", "rollback", "label add", "feedback add")
+STAGES = ("manifest", "check_manifest", "frames", "splits", "features", "check_features", "base_models", "systems")
+STAGES += ("evaluation", "report")
+COMMANDS = ("database", "track", "promote", "rollback", "label add", "feedback add")
+KILLED = STAGES + COMMANDS
+SAMPLED = {"promote": 120}
+"""At how many of its steps, spread evenly, what takes long is killed by default; the others are killed at each."""
 
 
 def kill_one(name: str, folder: Path, most: int | None) -> dict[str, int]:
@@ -272,5 +317,5 @@ def kill_one(name: str, folder: Path, most: int | None) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, {"MEDIARANK_JOBS": "1"}):
         os.environ.pop("MLFLOW_TRACKING_URI", None)
-        works = commands(folder) if name in KILLED[10:] else stages(folder)
-        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most)
+        works = commands(folder) if name in COMMANDS else stages(folder)
+        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most or SAMPLED.get(name))

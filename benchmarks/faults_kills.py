@@ -1,9 +1,10 @@
 """Kill stages and commands at each step, run them again: the same content, and nothing left over.
 
 A step is a call that changes the disk (see `faults_crash`), and for `track`, `promote` and `rollback` also each call of
-MLflow's client and of git. Everything runs in forked children of a process that only imports: the killed run, the run
-after it, and the run that nobody kills, which says what is wanted. What guarded children would do is done in the killed
-process itself, so that each of their writes is a step.
+MLflow's client, each transaction of its database, and each call of git. The run that nobody kills says what is wanted;
+it happens in this process, so that everything is imported and compiled for the forked children: the killed run and the
+run after it. What guarded children would do is done in the killed process itself, so that each of their writes is a
+step.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ from unittest import mock
 
 from faults_crash import More, kill_at
 
+PATIENCE = 600
+"""Seconds after which a run that hangs is ended."""
+
 
 @dataclass(frozen=True)
 class Work:
     """What is killed: a run in a copy of a project, and how the outcome is read.
 
     content : what must be the same; leftovers : what must not be there
+    half : what others would see and must not, between the kill and the run after it
     """
 
     template: Path
@@ -34,23 +39,29 @@ class Work:
     content: Callable[[Path], Any]
     leftovers: Callable[[Path], list[str]]
     more: More = ()
+    half: Callable[[Path], list[str]] = lambda home: []
 
 
 def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None) -> dict[str, int]:
     """Kill at each step, or at `most` steps spread evenly."""
     copied(work, folder / "wanted")
-    steps = in_child(lambda: work.run(folder / "wanted"), more=work.more)
+    with quiet(), one_process(), kill_at(-1, work.more) as count:
+        work.run(folder / "wanted")
+    steps = count[0]
     wanted = work.content(folder / "wanted")
     spared = set(work.leftovers(folder / "wanted"))
     every = range(steps) if most is None or steps <= most else sorted({k * steps // most for k in range(most)})
-    tried = other = left = 0
+    tried = other = left = half = 0
     home = folder / "home"
     for step in every:
         copied(work, home)
         if in_child(lambda: work.run(home), step, work.more) >= 0:
             continue  # it took fewer steps this time
-        in_child(lambda: work.run(home))
         tried += 1
+        if seen := work.half(home):
+            half += 1
+            print(f"  {name}: half-made after a kill at step {step} of {steps}: {seen[:3]}")
+        in_child(lambda: work.run(home))
         if work.content(home) != wanted:
             other += 1
             print(f"  {name}: other content after a kill at step {step} of {steps}")
@@ -58,7 +69,7 @@ def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None
             left += 1
             print(f"  {name}: left after a kill at step {step} of {steps}: {sorted(remaining)[:3]}")
     print(f"  {name}: {tried} of {steps} steps", flush=True)
-    return {"kill_points": tried, "kill_other_bytes": other, "kill_leftovers": left}
+    return {"kill_points": tried, "kill_other_bytes": other, "kill_leftovers": left, "kill_half_seen": half}
 
 
 def copied(work: Work, home: Path) -> None:
@@ -72,6 +83,7 @@ def in_child(work: Callable[[], object], step: int = -1, more: More = ()) -> int
     child = os.fork()
     if child == 0:
         code = 1
+        signal.alarm(PATIENCE)
         try:
             os.close(receive)
             with quiet(), one_process(), kill_at(step, more) as count:
@@ -105,9 +117,14 @@ def one_process() -> Iterator[None]:
     """Do in this process what guarded children do."""
     from mediarank.media import copy_cache, guarded_child
     from mediarank.stages import manifest
+    from mediarank.types import MachineFault
 
     def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> list[Any]:
-        return [guarded_child.attempt(function, item) for item in items]
+        outcomes = [guarded_child.attempt(function, item) for item in items]
+        for outcome in outcomes:
+            if isinstance(outcome, guarded_child.Stop):
+                raise MachineFault(outcome.reason)
+        return outcomes
 
     def one_by_one(*arguments: Any, **more: Any) -> Iterator[Any]:
         return iter(here(*arguments, **more))

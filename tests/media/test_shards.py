@@ -12,7 +12,7 @@ import pytest
 
 from mediarank.media.files import Held, Slice
 from mediarank.media.shards import INDEX, Cuts, Media, ShardWriter, listed
-from mediarank.types import DataError, MediaError
+from mediarank.types import DataError, MachineFault
 
 SMALL = Cuts(least=4_000, mean=12_000, most=48_000)
 
@@ -113,8 +113,12 @@ def test_damage_is_named(tmp_path: Path) -> None:
     flipped[file.offset] ^= 1
     for damaged in (whole[: file.offset + 1], bytes(flipped), b""):
         file.shard.write_bytes(damaged)
-        with pytest.raises(MediaError, match=rf"{file.shard.name} is damaged where it holds a/0020.bin.*verify"):
-            file.read_bytes()
+        for read in (file.read_bytes, file.check):
+            with pytest.raises(MachineFault, match=rf"{file.shard.name} is damaged where it holds a/0020.bin.*verify"):
+                read()
+    file.shard.unlink()
+    with pytest.raises(MachineFault, match=r"is damaged where it holds a/0020.bin"):
+        file.open()
     index = bytearray((tmp_path / INDEX).read_bytes())
     index[len(index) // 2] ^= 4
     (tmp_path / INDEX).write_bytes(index)

@@ -19,9 +19,10 @@ from mediarank.media.files import Slice, sha256_of
 from mediarank.media.frames import FramesConfig
 from mediarank.media.limits import Limits
 from mediarank.media.shards import Cuts, Media, ShardWriter
+from mediarank.media.working import encode_sound
 from mediarank.stages.frames import Frames, build_frames
 from mediarank.stages.manifest import ManifestConfig, build_manifest
-from mediarank.types import CheckFailed, DataError, Manifest
+from mediarank.types import CheckFailed, DataError, MachineFault, Manifest
 
 CONFIG, LIMITS = FramesConfig(max_side=64), Limits()
 
@@ -136,19 +137,22 @@ def test_a_full_disk_quarantines_nothing(media: Path, tmp_path: Path, monkeypatc
         run(media, tmp_path / "frames", tmp_path / "cache")
 
 
-def test_a_damaged_shard_is_named_and_costs_its_own_items(media: Path, tmp_path: Path) -> None:
-    """Originals in several shards, one of them damaged in the middle of one item."""
+@pytest.mark.parametrize("name", ["2.png", "sound.wav"])
+def test_a_damaged_shard_stops_the_run_and_quarantines_nothing(media: Path, tmp_path: Path, name: str) -> None:
+    """A picture is read as a whole, a sound piece by piece; our copy of either is damaged, not what was collected."""
+    (media / "sound.wav").write_bytes(encode_sound(np.zeros(4000, np.float32), 16000))
     with ShardWriter(tmp_path / "raw", Cuts(least=1, mean=1, most=1 << 20)) as shards:
         for path in sorted(media.iterdir()):
             shards.add(path.name, path, path.stat().st_size, sha256_of(path))
-    bad = Media(tmp_path / "raw")["2.png"]
+    intact, _, quarantine = build_manifest(tmp_path / "raw", Labels({}), ManifestConfig())
+    assert quarantine.empty
+    bad = Media(tmp_path / "raw")[name]
     assert isinstance(bad, Slice)
     content = bytearray(bad.shard.read_bytes())
     content[bad.offset + bad.length // 2] ^= 1
     bad.shard.write_bytes(content)
-    manifest, _, quarantine = build_manifest(tmp_path / "raw", Labels({}), ManifestConfig())
-    assert list(quarantine["item_id"]) == ["2.png"]
-    assert bad.shard.name in quarantine["reason"][0]
-    assert "mediarank verify" in quarantine["reason"][0]
-    made = build_frames(manifest, tmp_path / "raw", tmp_path / "frames", CONFIG, LIMITS, tmp_path / "cache")
-    assert list(made.frames["item_id"]) == ["0.png", "1.png", "3.png"]
+    said = rf"{bad.shard.name} is damaged where it holds {name}: run bin/mediarank verify"
+    with pytest.raises(MachineFault, match=said):
+        build_manifest(tmp_path / "raw", Labels({}), ManifestConfig())
+    with pytest.raises(MachineFault, match=said):
+        build_frames(intact, tmp_path / "raw", tmp_path / "frames", CONFIG, LIMITS, tmp_path / "cache")

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from mediarank.disk import atomic_path
 from mediarank.features.efficientnet_lite0 import VERSION, build_classifier, build_graph
 from mediarank.features.torch_weights import read_state_dict
 from mediarank.types import ConfigError, DataError
@@ -129,14 +128,8 @@ def _kept(folder: Path, key: str) -> bytes | None:
 
 
 def _keep(folder: Path, key: str, graph: bytes) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".", suffix=".onnx", dir=folder)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(graph)
-        Path(temporary).replace(folder / f"{key}-{hashlib.sha256(graph).hexdigest()}.onnx")
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    with atomic_path(folder / f"{key}-{hashlib.sha256(graph).hexdigest()}.onnx") as temporary:
+        temporary.write_bytes(graph)
 
 
 def _require_one_file(data: bytes, path: Path) -> None:

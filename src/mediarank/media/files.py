@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
-from mediarank.types import MediaError
+from mediarank.types import MachineFault
 
 
 @dataclass(frozen=True)
 class Slice:
-    """A file inside a shard.
+    """A file inside a shard, which is our own copy.
 
     name : its own path, as people know it
     shard : the file that holds it
     offset, length : where it is in there, in bytes
-    sha256 : of its content; compared when it is read as a whole
+    sha256 : of its content; compared when it is read as a whole, and by `check`
     """
 
     name: str
@@ -40,15 +40,23 @@ class Slice:
         return raw if buffering == 0 else io.BufferedReader(raw)  # type: ignore[return-value]
 
     def read_bytes(self) -> bytes:
-        """The content; MediaError, which names the shard, if it is not what was stored."""
+        """The content; MachineFault, which names the shard, if it is not what was stored."""
         with self.open(buffering=0) as file:
             content = file.read()
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise self.damaged()
         return content
 
-    def damaged(self) -> MediaError:
-        return MediaError(f"{self.shard} is damaged where it holds {self.name}: run bin/mediarank verify.")
+    def check(self) -> None:
+        """Compare the content with its fingerprint, in constant memory: for decoders that read it piece by piece."""
+        if sha256_of(self) != self.sha256:
+            raise self.damaged()
+
+    def damaged(self) -> MachineFault:
+        """Of our own copy, so the run stops: the file that was collected is not to blame."""
+        return MachineFault(
+            f"{self.shard} is damaged where it holds {self.name}: run bin/mediarank verify. No file was quarantined."
+        )
 
     def __str__(self) -> str:
         return f"{self.name} (in {self.shard})"
@@ -103,8 +111,11 @@ class _Part(io.RawIOBase):
 
     def __init__(self, part: Slice) -> None:
         super().__init__()
-        self._part, self._position = part, 0
-        self._handle = os.open(part.shard, os.O_RDONLY | os.O_CLOEXEC)
+        self._part, self._position, self._handle = part, 0, -1
+        try:
+            self._handle = os.open(part.shard, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise part.damaged() from None
 
     def readable(self) -> bool:
         return True
@@ -140,6 +151,6 @@ class _Part(io.RawIOBase):
         return max(0, self._part.length - self._position)
 
     def close(self) -> None:
-        if not self.closed:
+        if not self.closed and self._handle >= 0:
             os.close(self._handle)
         super().close()

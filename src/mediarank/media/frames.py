@@ -12,7 +12,7 @@ import pandas as pd
 from pydantic import Field
 
 from mediarank.media.clip import Bursts, Sampling, decode_clip
-from mediarank.media.files import File, Held
+from mediarank.media.files import File, Held, Slice
 from mediarank.media.image import DecodedImage, Pixels, read_image
 from mediarank.media.limits import Limits
 from mediarank.media.sound import decode_sound
@@ -122,6 +122,8 @@ def make_working_copies(item_id: str, source: File, kind: str, config: FramesCon
     _check_item_id(item_id)
     if kind not in _MAKERS:
         raise MediaError(f"An item is one of {', '.join(KINDS)}, not {kind!r}.")
+    if isinstance(source, Slice) and kind != "image":  # an image is read as a whole, and compared then
+        source.check()
     return _MAKERS[kind](item_id, source, config, limits)
 
 

@@ -106,8 +106,6 @@ def _bytes_of(path: File, sha256: str = "") -> bytes:
     except OSError as error:
         blame_machine(error)
         raise DataError(f"{path} can't be read ({error.strerror}); run dvc repro frames.") from None
-    except MediaError as error:  # a damaged shard
-        raise DataError(str(error)) from None
     if sha256 and hashlib.sha256(content).hexdigest() != sha256:
         raise DataError(f"The working copy {path} is damaged: run bin/mediarank verify, or dvc repro frames.")
     return content

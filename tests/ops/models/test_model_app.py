@@ -17,6 +17,7 @@ import httpx
 import numpy as np
 import pytest
 from faults_bodies import MEBIBYTE, bomb, endure, hostile_bodies, one, served
+from faults_doors import let_in
 
 from mediarank.ops.models import model_app
 from mediarank.ops.models.answering import TooSlow, answer
@@ -262,6 +263,7 @@ def test_forty_hostile_bodies_leave_the_server_as_it_was(folder: Path, fitted: P
     good = one(item=ITEM)
     with served(folder, log) as server:
         found = endure(server, bodies, good)
+        assert let_in(server.port, {}, "/invocations", good.decode(), "/ping") == 0, "from other pages"
     assert found.wrong == []
     assert len(found.seconds) == 40
     assert (found.deaths, found.same) == (0, True)

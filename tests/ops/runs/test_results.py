@@ -116,7 +116,7 @@ def test_decisions_say_why_and_what_moved_too_far(tmp_path: Path) -> None:
             {**moved, "what": "lab", "value": 0.125, "too_far": False},
         ],
     }
-    write(tmp_path / ".mediarank/promotion.json", [decision])
+    write(tmp_path / ".mediarank/promotion.json", {"decisions": [decision]})
     lines = decisions_markdown(tmp_path).splitlines()
     assert lines[0] == "**retrieval: version 3 not promoted.** It is worse. So it stays."
     assert lines[-2:] == ["| hog | share | **0.5** | 0.25 | most |", "| lab | share | 0.125 | 0.25 | most |"]

@@ -6,13 +6,14 @@ import json
 import re
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse
 from starlette.routing import Route
 
-from mediarank.ops.services.mlflow_app import FirstPage, first_page, kept_values, list_path, variables
+from mediarank.ops.services.mlflow_app import HOSTS, first_page, for_own_pages, kept_values, list_path, variables
 
 PAGE = "<!doctype html><html><head><title>MLflow</title></head><body></body></html>"
 
@@ -25,7 +26,9 @@ def client(experiment: str = "7") -> TestClient:
         return PlainTextResponse("<head>")
 
     app: Any = Starlette(routes=[Route("/", page), Route("/other", other)])
-    return TestClient(FirstPage(app, lambda: (experiment, ["concepts mAP"])))
+    hosts = variables("sqlite:///x.db", "127.0.0.1:5000")[HOSTS]
+    ours = for_own_pages(app, lambda: (experiment, ["concepts mAP"]), hosts)
+    return TestClient(ours, base_url="http://127.0.0.1:5000")
 
 
 def test_the_first_page_sets_what_a_new_browser_lacks() -> None:
@@ -57,6 +60,23 @@ def test_a_name_can_not_end_the_script() -> None:
     page = first_page(PAGE.encode(), "7", ["</script><b>"]).decode()
     assert page.count("</script>") == 1
     assert "<b>" not in page.replace("<b>", "", 0).split("</script>")[1]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://127.0.0.1:5000"}, 200),
+        ({"Host": "localhost:5000", "Origin": "http://localhost:5000"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://localhost:3000"}, 403),  # another program of this machine; MLflow itself would obey it
+        ({"Host": "evil.example:5000"}, 403),
+    ],
+)
+def test_other_pages_reach_nothing(headers: dict[str, str], status: int) -> None:
+    for path in ("/", "/other"):
+        assert client().get(path, headers=headers).status_code == status
 
 
 def test_only_its_own_address_is_answered() -> None:

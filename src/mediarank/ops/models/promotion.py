@@ -119,7 +119,7 @@ def promote(
                 failed.append(str(error))  # the other systems are decided about all the same
             else:
                 say(decisions[-1].summary())
-    store.write_json(root / PROMOTION, [decision.to_json() for decision in decisions])
+    store.write_json(root / PROMOTION, {"decisions": [decision.to_json() for decision in decisions]})
     if failed:
         raise TrialFailed("\n".join(failed))
     return decisions

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import csv
-import json
 from pathlib import Path
 from typing import Any
 
+from mediarank import store
 from mediarank.evaluation.version_changes import changes, headline
 from mediarank.ops.runs.tracked_values import summaries
 from mediarank.ops.services.processes import read_records
@@ -25,13 +25,19 @@ def metrics_rows(root: Path) -> list[dict[str, Any]]:
     return [
         {"system": path.parent.name, "method": method, **metrics}
         for path in sorted(root.glob("data/evaluation/*/metrics.json"))
-        for method, metrics in json.loads(path.read_text()).items()
+        for method, metrics in _measured(path).items()
     ]
+
+
+def _measured(path: Path) -> dict[str, Any]:
+    """The content of a metrics.json, compared with the checksum that its stage keeps beside it."""
+    found = store.read_measured(path.parent)[0] if (path.parent / "summary.parquet").exists() else store.read_json(path)
+    return dict(found)
 
 
 def checks_markdown(root: Path) -> str:
     """The data checks in a table, and below it every expectation that was not met, with its remedy."""
-    found = [json.loads(path.read_text()) for path in sorted(root.glob("data/check_*/result.json"))]
+    found = [store.read_json(path) for path in sorted(root.glob("data/check_*/result.json"))]
     if not found:
         return ""
     lines = ["| check | verdict | passed | warned | failed | skipped |", "|---|---|--:|--:|--:|--:|"]
@@ -52,7 +58,7 @@ def checks_markdown(root: Path) -> str:
 
 def failed_checks_markdown(root: Path) -> str:
     """Only the expectations that stopped the run: what was expected, where it failed and what to do; else empty."""
-    found = [json.loads(path.read_text()) for path in sorted(root.glob("data/check_*/result.json"))]
+    found = [store.read_json(path) for path in sorted(root.glob("data/check_*/result.json"))]
     failed = [outcome for result in found for outcome in result["expectations"] if outcome["status"] == "failed"]
     parts = [
         f"## {outcome['name']} failed\n\n**Expected**: {outcome['expected']}\n\n**Found**: "
@@ -108,7 +114,7 @@ def item_count(root: Path) -> int:
 def decisions(root: Path) -> list[dict[str, Any]]:
     """The decisions of the last promotion, one entry per system."""
     path = root / PROMOTION
-    return list(json.loads(path.read_text())) if path.exists() else []
+    return list(store.read_json(path)["decisions"]) if path.exists() else []
 
 
 def decisions_markdown(root: Path) -> str:

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+from mediarank import store
 from mediarank.evaluation.version_changes import changes, headline
 from mediarank.ops.runs.report_baseline import BASELINE, SUMMARY
 from mediarank.ops.versions.git import ask_git
@@ -111,7 +112,7 @@ def system_note(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text())) if path.exists() else {}
+    return dict(store.read_json(path)) if path.exists() else {}
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -11,14 +11,17 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from mediarank.ops.runs.tracked_values import NEW_TAG, column, summaries
 from mediarank.ops.runs.tracking import ARTIFACTS, experiment_id
-from mediarank.ops.services.own_origin import App, Receive, Scope, Send
+from mediarank.ops.services.own_origin import App, OwnOriginOnly, Receive, Scope, Send
+from mediarank.types import MediarankError
 
 STORE: Final = "MEDIARANK_MLFLOW_STORE"
+HOSTS: Final = "MLFLOW_SERVER_ALLOWED_HOSTS"
 QUIET: Final = {
     "mlflow.workflowType_v1": "machine_learning",
     "mlflow.settings.telemetry.enabled_v1": False,
@@ -92,13 +95,21 @@ def variables(store: str, host: str) -> dict[str, str]:
     """The environment of the server: its store, and the only host that it answers to."""
     return {
         STORE: store,
-        "MLFLOW_SERVER_ALLOWED_HOSTS": f"{host},{host.replace('127.0.0.1', 'localhost')}",
+        HOSTS: f"{host},{host.replace('127.0.0.1', 'localhost')}",
         "MLFLOW_SERVER_CORS_ALLOWED_ORIGINS": f"http://{host}",
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
 
 
-def create_app() -> FirstPage:
+def for_own_pages(app: App, view: Callable[[], tuple[str, list[str]]], hosts: str) -> OwnOriginOnly:
+    """MLflow's application with our first page. By itself it would take orders from pages of every other local port.
+
+    hosts : that requests may name, separated by commas
+    """
+    return OwnOriginOnly(FirstPage(app, view), hosts.split(","))
+
+
+def create_app() -> OwnOriginOnly:
     root, store = Path.cwd(), os.environ[STORE]
     from mlflow import server
 
@@ -114,7 +125,9 @@ def create_app() -> FirstPage:
     from mlflow.server.fastapi_app import app
 
     def view() -> tuple[str, list[str]]:
-        now = summaries(root)[1]
+        now: Mapping[str, Any] = {}
+        with suppress(MediarankError):  # a damaged report costs the columns, not the page
+            now = summaries(root)[1]
         return experiment_id(store), [column(name, found) for name, found in now.get("systems", {}).items()]
 
-    return FirstPage(app, view)
+    return for_own_pages(app, view, os.environ[HOSTS])
