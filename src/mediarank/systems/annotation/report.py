@@ -81,8 +81,8 @@ def section(
     best = str(facts.get("served", "")) or best_method(measured.summary, "f1")
     matrix, found = scores[best], measured.metrics[best]
     intro = (
-        f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken per word and "
-        "averaged over words, so a rare word counts as much as a frequent one."
+        f"Each of {len(matrix):,} test images gets the {SUGGESTIONS} words that score highest. Precision and recall "
+        "are taken per word and averaged over words, so a rare word counts as much as a frequent one."
     )
     blocks: list[Block] = [
         Text([intro]),

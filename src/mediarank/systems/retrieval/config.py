@@ -35,7 +35,8 @@ class Config:
     scaling_pairs : training pairs that scale φ
     instances : triplets to learn from
     negatives : irrelevant items drawn per relevant one
-    validation_queries : queries that choose parameters and the served method, at most
+    validation_queries, validation_items : queries that choose parameters and the served method, and the items that
+        they are asked among, at most; φ of all these pairs is held in memory
     test_queries : test items that are asked in the evaluation, at most; a sample keeps its cost linear
     """
 
@@ -51,6 +52,7 @@ class Config:
     instances: Count = 50_000
     negatives: Count = 3
     validation_queries: Count = 100
+    validation_items: Count = 20_000
     test_queries: Count = 500
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
