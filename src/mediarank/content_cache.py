@@ -20,12 +20,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
 
 Result = TypeVar("Result")
 
+MEDIA_BYTES: Final = 20 << 30
+"""Limit of the cache of headers and working copies."""
 _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
