@@ -129,12 +129,13 @@ def _warn(path: Path, reason: str) -> None:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    db.execute(f"PRAGMA page_size = {_PAGE}")
-    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    db.execute("PRAGMA journal_mode = WAL").fetchone()
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_use'").fetchone():
+        db.execute(f"PRAGMA page_size = {_PAGE}")
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA journal_mode = WAL").fetchone()
+        db.executescript(_SCHEMA)
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA journal_size_limit = 67108864")
-    db.executescript(_SCHEMA)
 
 
 def _read(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, bytes]:

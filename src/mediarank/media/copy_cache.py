@@ -23,7 +23,9 @@ from mediarank.media.limits import Limits
 
 VERSION: Final = 4
 """Raise it whenever a change alters working copies."""
-_BLOCK: Final = 256
+_BLOCK: Final = 1024
+"""Items that are read from the cache at a time."""
+_WRITTEN: Final = 256
 """Items between two writes to the cache: a killed run loses at most these."""
 
 
@@ -63,6 +65,9 @@ def working_copies(
                 outcome = next(fresh) if key not in known else _again(job, config, limits)
                 if isinstance(outcome, WorkingCopies):
                     new[key] = _packed(outcome)
+                if len(new) >= _WRITTEN:
+                    cache.write("working copies", new)
+                    new = {}
                 yield outcome
             else:
                 yield copies
