@@ -10,6 +10,7 @@ what all portions took is added up:
     python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts source
+    python benchmarks/scale.py --folder FOLDER --items 10000 40000 --parts systems
     python benchmarks/scale.py --folder FOLDER --items 1000000 --parts index search find
 """
 
@@ -31,6 +32,7 @@ import numpy as np
 from ops_project import Project, free_port
 from scale_kept import Kept, watched
 from scale_million import measure as measure_million
+from scale_systems import measure as measure_systems
 from scale_tables import measure as measure_tables
 
 from mediarank import store
@@ -206,7 +208,7 @@ def fingerprinted(folder: Path, items: int) -> dict[str, float]:
     return {"first_processor_s": first["processor"], "noop_processor_s": again["processor"], "noop_s": again["seconds"]}
 
 
-TABLES = {"tables": measure_tables, "source": fingerprinted}
+TABLES = {"tables": measure_tables, "source": fingerprinted, "systems": measure_systems}
 
 
 def measure(folder: Path, items: int, parts: list[str], kept: Kept, minutes: float | None) -> None:
