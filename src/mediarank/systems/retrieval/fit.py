@@ -93,7 +93,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         " is served: the classes say nothing about how the items look.",
         learned_types,
     )
-    tested = _sample(test, config.test_queries, np.random.default_rng([config.seed, 3]))
+    tested = _sample(test, config.queries_among(len(labelled.items)), np.random.default_rng([config.seed, 3]))
     return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
 
 
