@@ -1,14 +1,16 @@
 """How the pipeline grows: the same run over 1,000, 10,000 and 100,000 small drawn pictures, and search over a million.
 
 Each size is a clone of this repository with its own folder of pictures. What was measured is in FOLDER/measured.json,
-and is not measured again, so a long run can be done in parts and continued:
+and is not measured again. With --minutes a run is killed after that time; the same command goes on where it was, and
+what all portions took is added up:
 
     python benchmarks/scale.py --folder FOLDER --items 1000 10000
-    python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop
+    python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop --minutes 10
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts increment versions explorer
     python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts source
+    python benchmarks/scale.py --folder FOLDER --items 10000 40000 --parts systems
     python benchmarks/scale.py --folder FOLDER --items 1000000 --parts index search find
 """
 
@@ -21,17 +23,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import cv2
 import explorer
 import numpy as np
-import psutil
-from ops_project import Project, Watch, free_port, no_orphans
+from ops_project import Project, free_port
+from scale_kept import Kept, watched
 from scale_million import measure as measure_million
+from scale_systems import measure as measure_systems
 from scale_tables import measure as measure_tables
 
 from mediarank import store
@@ -53,25 +54,6 @@ RETRIEVAL = {
 }
 MILLION = ("index", "search", "find")
 PARTS = ("run", "noop", "increment", "versions", "explorer", "dask")
-
-
-class Kept:
-    """What was measured so far, on disk."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.values: dict[str, Any] = self._read()
-
-    def _read(self) -> dict[str, Any]:
-        return dict(json.loads(self._path.read_text())) if self._path.exists() else {}
-
-    def once(self, name: str, measure: Callable[[], Any]) -> Any:
-        if name not in self.values:
-            measured = measure()
-            self.values = {**self._read(), name: measured}  # another process may have measured another part
-            self._path.write_text(json.dumps(self.values, indent=1))
-        print(f"{name}: {self.values[name]}", flush=True)
-        return self.values[name]
 
 
 def draw(folder: Path, first: int, count: int) -> None:
@@ -107,62 +89,10 @@ def prepared(folder: Path, items: int) -> Project:
     return project
 
 
-class Spent(Watch):
-    """Also the processor time of each stage, with its children: it says more than the clock on a busy machine."""
-
-    def __init__(self, pid: int) -> None:
-        self._seen: dict[tuple[str, int], float] = {}
-        super().__init__(pid, pause=0.25)
-
-    def _stages(self) -> list[tuple[str, psutil.Process]]:
-        found = super()._stages()
-        for stage, process in [*found, ("dvc", self._process)]:
-            for member in [process, *(process.children(recursive=True) if stage != "dvc" else [])]:
-                with suppress(psutil.Error):
-                    times = member.cpu_times()
-                    self._seen[stage, member.pid] = times.user + times.system
-        return found
-
-    @property
-    def processor(self) -> dict[str, float]:
-        spent: dict[str, float] = {}
-        for (stage, _), seconds in self._seen.items():
-            spent[stage] = spent.get(stage, 0.0) + seconds
-        return spent
-
-
-def watched(project: Project, *arguments: str) -> dict[str, Any]:
-    """Seconds of `dvc` with these arguments; and of each stage, with its processor time and its peak memory."""
-    began = time.perf_counter()
-    process = project.start(sys.executable, "-m", "dvc", *arguments)
-    watch = Spent(process.pid)
-    with no_orphans(process):
-        output, _ = process.communicate()
-    watch.end()
-    if process.returncode:
-        raise SystemExit(f"dvc {' '.join(arguments)} failed in {project.root}:\n{output[-4000:]}")
-    spent = watch.processor
-    stages = {
-        name: (round(watch.seconds[name], 1), round(spent.get(name, 0.0), 1), round(watch.peak[name]))
-        for name in watch.seconds
-    }
-    return {
-        "seconds": round(time.perf_counter() - began, 1),
-        "processor": round(sum(spent.values()), 1),
-        "stages": stages,
-    }
-
-
 def size_of(project: Project) -> tuple[int, int]:
     """Files and bytes in the outputs of stages."""
     files = [path for path in (project.root / "data").rglob("*") if path.is_file() and path.name != ".gitignore"]
     return len(files), sum(path.stat().st_size for path in files)
-
-
-def increment(project: Project, folder: Path, items: int) -> dict[str, Any]:
-    """A run after one per cent of new pictures was added."""
-    draw(folder / f"pictures{items}", items, max(1, items // 100))
-    return watched(project, "repro")
 
 
 def versions(project: Project, folder: Path) -> dict[str, float]:
@@ -278,13 +208,13 @@ def fingerprinted(folder: Path, items: int) -> dict[str, float]:
     return {"first_processor_s": first["processor"], "noop_processor_s": again["processor"], "noop_s": again["seconds"]}
 
 
-TABLES = {"tables": measure_tables, "source": fingerprinted}
+TABLES = {"tables": measure_tables, "source": fingerprinted, "systems": measure_systems}
 
 
-def measure(folder: Path, items: int, parts: list[str], kept: Kept) -> None:
+def measure(folder: Path, items: int, parts: list[str], kept: Kept, minutes: float | None) -> None:
     project = prepared(folder, items)
     if "run" in parts:
-        kept.once(f"run_{items}", lambda: watched(project, "repro"))
+        kept.in_portions(f"run_{items}", lambda: watched(project, "repro", minutes=minutes))
         kept.once(f"size_{items}", lambda: size_of(project))
         path = project.root / "data/evaluation/retrieval/metrics.json"
         kept.once(f"map_{items}", lambda: {m: round(v["map"], 3) for m, v in store.read_json(path).items()})
@@ -295,7 +225,8 @@ def measure(folder: Path, items: int, parts: list[str], kept: Kept) -> None:
     if "explorer" in parts:
         kept.once(f"explorer_{items}", lambda: explored(project))
     if "increment" in parts:
-        kept.once(f"increment_{items}", lambda: increment(project, folder, items))
+        draw(folder / f"pictures{items}", items, max(1, items // 100))  # one per cent of new pictures
+        kept.in_portions(f"increment_{items}", lambda: watched(project, "repro", minutes=minutes))
     if "versions" in parts:
         kept.once(f"versions_{items}", lambda: versions(project, folder))
 
@@ -344,6 +275,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True, help="where projects and figures are kept")
     parser.add_argument("--items", type=int, nargs="+", default=[1000, 10000])
     parser.add_argument("--parts", nargs="+", choices=[*PARTS, *MILLION, *TABLES], default=["run", "noop"])
+    parser.add_argument("--minutes", type=float, help="after which a run is killed, to be continued")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     folder = given.folder.resolve()
@@ -357,7 +289,7 @@ def main() -> None:
             for part in given.parts:  # one by one, so that each is kept
                 kept.once(f"{part}_{items}", lambda items=items, part=part: measure_million(folder, items, [part]))
         else:
-            measure(folder, items, given.parts, kept)
+            measure(folder, items, given.parts, kept, given.minutes)
     table(kept.values)
     print(json.dumps(summary(kept.values)))
 

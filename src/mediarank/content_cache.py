@@ -20,12 +20,14 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 import pandas as pd
 
 Result = TypeVar("Result")
 
+MEDIA_BYTES: Final = 20 << 30
+"""Limit of the cache of headers and working copies."""
 _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
@@ -127,12 +129,13 @@ def _warn(path: Path, reason: str) -> None:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    db.execute(f"PRAGMA page_size = {_PAGE}")
-    db.execute("PRAGMA auto_vacuum = INCREMENTAL")
-    db.execute("PRAGMA journal_mode = WAL").fetchone()
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'by_use'").fetchone():
+        db.execute(f"PRAGMA page_size = {_PAGE}")
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA journal_mode = WAL").fetchone()
+        db.executescript(_SCHEMA)
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA journal_size_limit = 67108864")
-    db.executescript(_SCHEMA)
 
 
 def _read(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, bytes]:

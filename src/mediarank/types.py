@@ -76,6 +76,16 @@ def lot(name: str, seed: int, purpose: str = "") -> bytes:
     return hashlib.sha256(f"{purpose}{seed}:{name}".encode()).digest()
 
 
+def drawn_by_lot(names: Sequence[str], count: int, seed: int) -> list[str]:
+    """At most `count` of the names, sorted: those with the lowest lots, so that a larger collection keeps most.
+
+    >>> drawn_by_lot("abc", 2, seed=7), drawn_by_lot("abcd", 2, seed=7), drawn_by_lot("cab", 3, seed=7)
+    (['a', 'c'], ['a', 'c'], ['a', 'b', 'c'])
+    """
+    chosen = names if len(names) <= count else sorted(names, key=lambda name: lot(name, seed))[:count]
+    return sorted(chosen)
+
+
 def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> None:
     missing = [c for c in columns if c not in table.columns]
     if missing:

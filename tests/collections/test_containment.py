@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 import pytest
 
-from mediarank.collections.containment import irregular_below, require_regular
+from mediarank.collections.containment import RealPaths, irregular_below, require_regular
 from mediarank.collections.sources import CollectionConfig, collect
 from mediarank.collections.tree import obstacles
 from mediarank.types import DataError
@@ -70,3 +70,14 @@ def test_a_device_is_no_picture(tmp_path: Path) -> None:
 def test_a_plain_folder_passes(folder: Path) -> None:
     require_regular(folder)
     require_regular(folder / "none")
+
+
+def test_real_paths_of_files_links_and_linked_folders(tmp_path: Path) -> None:
+    (tmp_path / "real/deep").mkdir(parents=True)
+    (tmp_path / "real/deep/a.jpg").write_bytes(b"a")
+    (tmp_path / "other.jpg").write_bytes(b"o")
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    (tmp_path / "real/link.jpg").symlink_to("../other.jpg")
+    real_path = RealPaths()
+    for name in ("real/deep/a.jpg", "linked/deep/a.jpg", "real/link.jpg", "linked/link.jpg", "other.jpg"):
+        assert real_path(tmp_path / name) == str((tmp_path / name).resolve())

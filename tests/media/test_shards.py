@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from mediarank.media.files import Held, Slice
-from mediarank.media.shards import INDEX, Cuts, Media, ShardWriter, listed
+from mediarank.media.shards import INDEX, Cuts, Media, ShardWriter, _header, listed
 from mediarank.types import DataError, MachineFault
 
 SMALL = Cuts(least=4_000, mean=12_000, most=48_000)
@@ -150,3 +150,11 @@ def test_the_index_says_what_other_versions_need(tmp_path: Path) -> None:
     assert media.at_origin("a/0003.bin") == "a/0003.bin" == media.origin("a/0003.bin")
     with pytest.raises(DataError, match="dvc checkout"):
         media["a/gone.bin"]
+
+
+@pytest.mark.parametrize("path", ["a", "folder/kind 01/0000001.jpg", "x" * 100, "y" * 101, "z" * 300, "été.jpg"])
+@pytest.mark.parametrize("length", [0, 511, 3_000, 8**11 - 1, 8**11])
+def test_a_header_is_what_tarfile_makes(path: str, length: int) -> None:
+    entry = tarfile.TarInfo(path)
+    entry.size = length
+    assert _header(path, length) == entry.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")

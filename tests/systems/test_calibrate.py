@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from mediarank.labels import Labels
+from mediarank.systems import calibrate
 from mediarank.systems.calibrate import calibration_arrays, calibration_in, shown_by
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
@@ -54,6 +55,16 @@ def test_it_is_fitted_on_held_out_items_that_can_be_asked() -> None:
     assert p[0] > 0.9
     assert p[1] < 0.1
     assert found.positives[1] == 0, "nothing shows a car"
+
+
+def test_of_many_held_out_items_a_sample_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibrate, "MOST", 20)
+    model, inputs = made()
+    calibration_arrays("concepts", model, inputs)
+    [asked] = model.asked
+    assert len(asked) == 20
+    assert asked == sorted(asked)
+    assert set(asked) < set(ITEMS[100:150])
 
 
 @pytest.mark.parametrize("system", ["retrieval", "attributes"])

@@ -47,13 +47,13 @@ def roles(data: Path) -> list[str]:
 def test_with_a_correction_and_without(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")
     folder = tmp_path / "labels/journal"
-    run(ManifestConfig(), data, folder)
+    run(ManifestConfig(), data, folder, tmp_path / "cache")
     before, dealt = fingerprint(data / "manifest/labels"), roles(data)
     manifest = store.read_manifest(data / "manifest/manifest.parquet")
     known = Vocabulary.of(store.read_labels(data / "manifest/labels"))
     rows = label_rows(Items(manifest), known, "boat", yes=["i07.png"], no=["i00.png"])
     Journal(folder).append(statements_of_call("ada", "cli", rows))
-    said = run(ManifestConfig(), data, folder)
+    said = run(ManifestConfig(), data, folder, tmp_path / "cache")
     assert "2 statements" in said
     labels = store.read_labels(data / "manifest/labels")["concepts"].set_index("item")["relevant"]
     assert bool(labels["i07.png"])
@@ -66,5 +66,5 @@ def test_with_a_correction_and_without(data: Path, tmp_path: Path, monkeypatch: 
     assert fingerprint(data / "manifest/labels") != before
     assert roles(data) == dealt, "a correction moves no item"
     undo_statements(folder, None, "cli")
-    run(ManifestConfig(), data, folder)
+    run(ManifestConfig(), data, folder, tmp_path / "cache")
     assert fingerprint(data / "manifest/labels") == before

@@ -68,9 +68,8 @@ def duplicate_groups(
     columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))
     size_of = {item: (int(width), int(height)) for item, width, height in zip(*columns, strict=True)}
     found = []
-    for _, rows in images.groupby(numbers):
-        if len(rows) < 2:
-            continue
+    several = np.bincount(numbers, minlength=1)[numbers] > 1
+    for _, rows in images[several].groupby(numbers[several]):
         named = zip(rows["item_id"], rows["path"], strict=True)
         shots = [Shot(item, *size_of[item], sharpness(picture(path))) for item, path in named]
         found.append(Duplicates(tuple(sorted(shots, key=lambda shot: (-shot.quality, shot.item)))))

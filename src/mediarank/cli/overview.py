@@ -75,7 +75,7 @@ def cache(
     prune: Annotated[float | None, typer.Option(help="keep at most this many MB, the most recently used")] = None,
     json: Json = False,
 ) -> None:
-    """Show the caches of working copies and feature vectors, or prune them."""
+    """Show the caches of headers, working copies and feature vectors, or prune them."""
     from mediarank.content_cache import ContentCache
     from mediarank.features.cache import FeatureCache
 

@@ -44,7 +44,7 @@ def manifest() -> None:
     from mediarank import config
     from mediarank.stages.manifest import run
 
-    print(run(config.load().manifest, DATA, JOURNAL))
+    print(run(config.load().manifest, DATA, JOURNAL, CACHE))
 
 
 @app.command("check_manifest", rich_help_panel=STAGES)

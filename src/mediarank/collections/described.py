@@ -28,6 +28,8 @@ TIMEOUT_SECONDS: Final = 60.0
 
 def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[Found | None, list[str]]:
     """The labels in XMP sidecars (by their path from the collection's folder), and notes on useless sidecars."""
+    if not sidecars:
+        return None, []
     by_path: dict[str, list[str]] = {}
     for item in items:
         path = PurePosixPath(same_name(item))

@@ -6,6 +6,7 @@ second change could leave the same time.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from typing import Final
 import pandas as pd
 
 from mediarank import store
+from mediarank.collections.containment import RealPaths
 from mediarank.fanout import with_progress
 from mediarank.media.faults import blame_machine
 from mediarank.media.files import sha256_of
@@ -42,10 +44,10 @@ class Fingerprints:
         """(item, file, length, sha256) of each file, by item; sha256 is empty if the file can't be read."""
         items = sorted(files)
         steps = [items[start : start + _STEP] for start in range(0, len(items), _STEP)]
-        began, found = time.time(), {}
+        began, found, real_path = time.time(), {}, RealPaths()
         for step in with_progress(steps, [len(step) for step in steps], "fingerprints"):
             for item in step:
-                path = str(files[item].resolve())
+                path = real_path(files[item])
                 try:
                     row = self._row(path)
                 except OSError as error:
@@ -61,7 +63,7 @@ class Fingerprints:
                 store.write_table(self._file, pd.DataFrame(rows, columns=list(_COLUMNS)))
 
     def _row(self, path: str) -> tuple[int, int, int, str]:
-        state = Path(path).stat()
+        state = os.stat(path)  # noqa: PTH116  # once per file of a collection
         now = (state.st_size, state.st_mtime_ns, state.st_ino)
         known = self._known.get(path)
         return known if known is not None and known[:3] == now else (*now, sha256_of(Path(path)))

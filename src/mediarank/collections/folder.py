@@ -44,7 +44,7 @@ def read(folder: Path, classes: ClassRule = "auto") -> Listing:
         notes.append(f"{len(unknown)} JSON files are in no known format and are skipped, such as {unknown[0]}")
     previews = [place.preview for place in found if place.preview]
     said = [*tree.notes, *tree.other_files, *previews, *([layout.note] if layout.note else []), *notes, *overruled]
-    return Listing(tree.files, _with_events(labels), tuple(said))
+    return Listing(tree.files, _with_events(labels), tuple(said), tuple(tree.counted()))
 
 
 def _with_events(labels: Labels) -> Labels:

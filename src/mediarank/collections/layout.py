@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
@@ -75,6 +75,7 @@ class Layout:
     note: str
 
 
+@lru_cache(maxsize=65536)  # many files share few folders
 def looks_like_name(folder: str) -> bool:
     """Whether a folder is named after its content, not after a date, a number or a camera.
 
@@ -97,11 +98,11 @@ def looks_like_name(folder: str) -> bool:
 
 def read_layout(items: Iterable[str], rule: ClassRule = "auto") -> Layout:
     """Classes of items by their folders, and their roles if all top folders are named train, test and so on."""
-    paths = [PurePosixPath(item) for item in items]
-    tops = {path.parts[0].lower() for path in paths}
+    parts_of = {item: tuple(item.split("/")) for item in items}
+    tops = {parts[0].lower() for parts in parts_of.values()}
     divided = len(tops) > 1 and tops <= set(ROLE_WORDS)
-    splits = tuple((str(path), ROLE_WORDS[path.parts[0].lower()]) for path in paths if divided)
-    folders = {str(path): path.parts[1 if divided else 0 : -1] for path in paths}
+    splits = tuple((item, ROLE_WORDS[parts[0].lower()]) for item, parts in parts_of.items() if divided)
+    folders = {item: parts[1 if divided else 0 : -1] for item, parts in parts_of.items()}
     classes = tuple((item, name) for item, parts in folders.items() if (name := _class_of(parts, rule)))
     counts = Counter(name for _, name in classes)
     if len(counts) < 2 and rule == "auto":

@@ -5,10 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mediarank.labels import Labels
 from mediarank.types import DataError
+
+if TYPE_CHECKING:
+    from mediarank.collections.tree import Skipped
 
 
 @dataclass(frozen=True)
@@ -18,11 +22,13 @@ class Listing:
     files : item id (a relative path with forward slashes) -> the original
     labels : of the items
     notes : what the user should know about what was found or left out, one sentence each
+    skipped : files that are not used, where the source has counted them
     """
 
     files: Mapping[str, Path]
     labels: Labels
     notes: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] | None = None
 
     def __post_init__(self) -> None:
         for item in self.files:
@@ -31,8 +37,7 @@ class Listing:
 
 def require_safe(item_id: str) -> None:
     """Refuse an item id that could name a file outside its folder, or that no table can hold."""
-    path = PurePosixPath(item_id)
-    if not item_id or path.is_absolute() or ".." in path.parts or escaped(item_id) != item_id:
+    if not item_id or item_id.startswith("/") or ".." in item_id.split("/") or escaped(item_id) != item_id:
         raise DataError(
             f"{item_id!r} can't be an item id: it must be a relative path that stays in its folder, in UTF-8, without "
             "backslashes and control characters."
@@ -47,7 +52,8 @@ def escaped(name: str) -> str:
     >>> escaped("caf\\udce9/a b.jpg")
     'caf%E9/a b.jpg'
     """
-    plain = "".join(c if _is_plain(c) else _percent(c) for c in name)
+    usual = name.isascii() and name.isprintable() and "\\" not in name
+    plain = name if usual else "".join(c if _is_plain(c) else _percent(c) for c in name)
     return plain.replace(":", "%3A", 1) if plain[1:2] == ":" else plain
 
 

@@ -128,9 +128,8 @@ class Collected:
 
     def origin(self, item: str) -> str:
         """Where the source has an item, relative to its folder; empty if it is not there."""
-        path = self.files[item]
-        inside = self.source is not None and path.is_relative_to(self.source)
-        return escaped(path.relative_to(str(self.source)).as_posix()) if inside else ""
+        path, folder = self.files[item].as_posix(), f"{self.source.as_posix()}/" if self.source else ""
+        return escaped(path.removeprefix(folder)) if folder and path.startswith(folder) else ""
 
 
 def collect(config: CollectionConfig, drawn: Path) -> Collected:
@@ -153,7 +152,8 @@ def collect(config: CollectionConfig, drawn: Path) -> Collected:
     for path, kind in irregular_below(source):
         print(f"note: {escaped(str(path))} is {kind} and is not opened.", file=sys.stderr)
     require_inside(listing.files, source, config.follow_links)
-    return Collected(listing.files, listing.labels, tuple(media_below(source).counted()), source)
+    skipped = listing.skipped if listing.skipped is not None else tuple(media_below(source).counted())
+    return Collected(listing.files, listing.labels, skipped, source)
 
 
 def _require_folder(path: Path) -> None:

@@ -83,9 +83,8 @@ def media_below(folder: Path) -> Tree:
         raise DataError(f"{folder} is not a folder; collection.path in params.yaml must name one.")
     tree = Tree()
     found = {}
-    for entry in _entries(folder, folder, tree):
+    for entry, place in _entries(folder, "", tree):
         path = Path(entry.path)
-        place = path.relative_to(folder).as_posix()
         ending = path.suffix.lower()
         if not entry.is_file():
             if is_media_name(path):
@@ -137,24 +136,24 @@ def same_name(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _entries(folder: Path, top: Path, tree: Tree) -> Iterator[os.DirEntry[str]]:
-    """Files and broken links below `folder` that are not hidden."""
+def _entries(folder: Path, above: str, tree: Tree) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Files and broken links below `folder` that are not hidden, and their paths from the top; above : its own path"""
     try:
         with os.scandir(folder) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
     except OSError:
-        _skip(tree, "folder", UNREADABLE, folder.relative_to(top).as_posix())
+        _skip(tree, "folder", UNREADABLE, above.rstrip("/") or ".")
         return
     for entry in entries:
-        place = Path(entry.path).relative_to(top).as_posix()
+        place = above + entry.name
         if entry.name.startswith(".") or entry.name == MACOS_FOLDER:
             _skip(tree, "folder" if entry.is_dir() else Path(entry.name).suffix.lower() or "file", HIDDEN, place)
         elif not entry.is_dir():
-            yield entry
+            yield entry, place
         elif entry.is_symlink():
             _skip(tree, "link", FOLDER_LINK, place)
         else:
-            yield from _entries(Path(entry.path), top, tree)
+            yield from _entries(Path(entry.path), f"{place}/", tree)
 
 
 def _skip(tree: Tree, kind: str, reason: str, place: str) -> None:

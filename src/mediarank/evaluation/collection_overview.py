@@ -7,6 +7,7 @@ collections are sampled, so that no cost grows with the square of their size.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
@@ -93,13 +94,10 @@ def clusters(vectors: Doubles, facts: Sequence[set[str]]) -> list[tuple[str, lis
 
 def distinguishing(facts: Sequence[set[str]], members: npt.NDArray[np.intp]) -> str:
     """The facts that hold for these rows more often than for the others, most distinguishing first."""
-    inside = set(members.tolist())
-    count, others = len(inside), max(1, len(facts) - len(inside))
-    gaps = {}
-    for fact in sorted({fact for row in inside for fact in facts[row]}):
-        share = sum(fact in facts[row] for row in inside) / count
-        elsewhere = sum(fact in facts[row] for row in range(len(facts)) if row not in inside) / others
-        gaps[fact] = share - elsewhere
+    inside = Counter(fact for row in members.tolist() for fact in facts[row])
+    everywhere = Counter(fact for own in facts for fact in own)
+    count, others = len(members), max(1, len(facts) - len(members))
+    gaps = {fact: found / count - (everywhere[fact] - found) / others for fact, found in inside.items()}
     named = [fact for fact in sorted(gaps, key=lambda fact: (-gaps[fact], fact)) if gaps[fact] >= DISTINCT]
     return ", ".join(named[:3]) or "mixed"
 
@@ -119,10 +117,9 @@ def facts_of(
 ) -> dict[str, set[str]]:
     """item -> words about it: colours, format, month, camera, folder and labels"""
     found = {}
-    for row in items.to_dict("records"):
+    for row in items[items["item_id"].isin(set(looks))].to_dict("records"):
         item = str(row["item_id"])
-        if item in looks:
-            found[item] = {*_colours(looks[item]), *_written(row), *labels.get(item, ())}
+        found[item] = {*_colours(looks[item]), *_written(row), *labels.get(item, ())}
     return found
 
 
@@ -159,7 +156,10 @@ def _sheet(items: pd.DataFrame, thumbnail: Thumbnail, per_row: int) -> Block:
     dated = bool((month != "").mean() >= 0.5)
     folder = pictured["item_id"].map(lambda item: PurePosixPath(str(item)).parent.as_posix().replace(".", "(top)", 1))
     key = month.where(month != "", "without a date") if dated else folder
-    groups = [(str(name), sorted(rows["item_id"])) for name, rows in pictured.groupby(key, sort=True)]
+    members: dict[str, list[str]] = {}
+    for name, item in zip(key.tolist(), pictured["item_id"].tolist(), strict=True):
+        members.setdefault(str(name), []).append(str(item))
+    groups = [(name, sorted(members[name])) for name in sorted(members)]
     rows = [
         Row(name, _tiles(sampled(found, per_row), thumbnail, per_row), f"{len(found)} items")
         for name, found in (groups[k] for k in _spread(len(groups), SHEET_ROWS))

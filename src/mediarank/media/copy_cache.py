@@ -23,8 +23,9 @@ from mediarank.media.limits import Limits
 
 VERSION: Final = 4
 """Raise it whenever a change alters working copies."""
-CACHE_BYTES: Final = 20 << 30
-_BLOCK: Final = 256
+_BLOCK: Final = 1024
+"""Items that are read from the cache at a time."""
+_WRITTEN: Final = 256
 """Items between two writes to the cache: a killed run loses at most these."""
 
 
@@ -42,7 +43,8 @@ def working_copies(
     jobs: Sequence[Job], config: FramesConfig, limits: Limits, cache: ContentCache
 ) -> Iterator[WorkingCopies | Failed]:
     """The working copies of each original, in order, or why it has none."""
-    keys = [_key(job, config, limits) for job in jobs]
+    settings = _settings(config, limits)
+    keys = [_key(job, settings) for job in jobs]
     known = cache.known(keys)
     missing = [job for job, key in zip(jobs, keys, strict=True) if key not in known]
     places = {place for job in missing if (place := place_of(job.source))}
@@ -63,6 +65,9 @@ def working_copies(
                 outcome = next(fresh) if key not in known else _again(job, config, limits)
                 if isinstance(outcome, WorkingCopies):
                     new[key] = _packed(outcome)
+                if len(new) >= _WRITTEN:
+                    cache.write("working copies", new)
+                    new = {}
                 yield outcome
             else:
                 yield copies
@@ -79,10 +84,15 @@ def _make(job: Job, config: FramesConfig, limits: Limits) -> WorkingCopies:
     return make_working_copies(job.item_id, job.source, job.kind, config, limits)
 
 
-def _key(job: Job, config: FramesConfig, limits: Limits) -> str:
+def _settings(config: FramesConfig, limits: Limits) -> str:
+    """What all keys have in common."""
     decisive = {name: value for name, value in asdict(config).items() if name != "max_failed_share"}
-    facts = [VERSION, job.item_id, job.kind, job.sha256, decisive, asdict(limits)]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return json.dumps([decisive, asdict(limits)], sort_keys=True)
+
+
+def _key(job: Job, settings: str) -> str:
+    own = json.dumps([VERSION, job.item_id, job.kind, job.sha256])
+    return hashlib.sha256(f"{own[:-1]}, {settings[1:]}".encode()).hexdigest()
 
 
 def _packed(copies: WorkingCopies) -> bytes:

@@ -12,9 +12,10 @@ from typing import Any, Final
 
 from PIL import Image, IptcImagePlugin
 
+from mediarank.media.faults import blame_machine
 from mediarank.media.image import opened_image
 from mediarank.media.limits import Limits
-from mediarank.media.sniff import image_format, read_head
+from mediarank.media.sniff import HEAD_BYTES, image_format
 from mediarank.media.xmp import Description, read_xmp
 from mediarank.types import MediaError
 
@@ -22,18 +23,28 @@ _XMP: Final = (b"http://ns.adobe.com/xap/1.0/", b"<x:xmpmeta", b"XML:com.adobe.x
 _IPTC: Final = (b"Photoshop 3.0\x008BIM",)
 _IPTC_TITLE, _IPTC_KEYWORDS, _IPTC_CHARSET = (2, 5), (2, 25), (1, 90)
 _UTF8: Final = b"\x1b%G"
+_USUAL: Final = 4096
+"""Bytes that hold the whole header of most pictures without a description."""
 
 
 def may_describe(path: Path) -> bool:
     """Whether an image file has a marker of XMP or IPTC."""
     try:
-        form = image_format(read_head(path))
-        if form is None:
-            return False
-        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-            end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
-            return any(content.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
-    except (MediaError, OSError, ValueError):
+        with path.open("rb", buffering=0) as file:
+            head = file.read(_USUAL)
+            form = image_format(head[:HEAD_BYTES])
+            if form is None:
+                return False
+            end = _end_of_jpeg_header(head) if form == "JPEG" else _USUAL
+            if end < len(head) or len(head) < _USUAL:
+                return any(head.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
+                return any(content.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
+    except OSError as error:
+        blame_machine(error)
+        return False
+    except ValueError:
         return False
 
 
@@ -83,7 +94,7 @@ def _decoded(value: bytes, encoding: str | None) -> str:
     return "".join(c for c in " ".join(text.split()) if c.isprintable()).strip()[:500]
 
 
-def _end_of_jpeg_header(content: mmap.mmap) -> int:
+def _end_of_jpeg_header(content: mmap.mmap | bytes) -> int:
     """Where the markers end and the pixels begin."""
     position = 2
     while position + 4 <= len(content) and content[position] == 0xFF and content[position + 1] != 0xDA:

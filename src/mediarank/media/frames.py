@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import PurePosixPath
 from typing import Annotated, Any, ClassVar
 
@@ -104,8 +104,8 @@ def frame_id(item_id: str, index: int) -> str:
 
 def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of all frames and of all sounds, one row each."""
-    frames = [asdict(frame) for copies in made for frame in copies.frames]
-    sounds = [asdict(copies.sound) for copies in made if copies.sound]
+    frames = [vars(frame) for copies in made for frame in copies.frames]
+    sounds = [vars(copies.sound) for copies in made if copies.sound]
     return (
         pd.DataFrame(frames, columns=[f.name for f in fields(FrameRow)]),
         pd.DataFrame(sounds, columns=[f.name for f in fields(SoundRow)]),

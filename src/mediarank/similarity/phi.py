@@ -141,7 +141,22 @@ def _phi_block(query: Any, rows: Any, out: Any) -> None:
 
 @_compiled
 def _weighted_block(query: Any, rows: Any, weights: Any, out: Any) -> None:
+    """Written out instead of calling `_similarities`: a view per row costs a third of the time of narrow types."""
+    tiny = np.float32(1e-12)
     own = _squared_length(query)
     for i in range(rows.shape[0]):
-        cosine, l2, l1, chi2 = _similarities(query, rows[i], own)
-        out[i] += weights[0] * cosine + weights[1] * l2 + weights[2] * l1 + weights[3] * chi2
+        dot = np.float32(0)
+        norm = np.float32(0)
+        square = np.float32(0)
+        absolute = np.float32(0)
+        chi = np.float32(0)
+        for j in range(query.shape[0]):
+            q, p = query[j], rows[i, j]
+            difference = q - p
+            dot += q * p
+            norm += p * p
+            square += difference * difference
+            absolute += abs(difference)
+            chi += difference * difference / (abs(q) + abs(p) + tiny)
+        alike = weights[0] * dot / np.sqrt(own * norm + tiny)
+        out[i] += alike - weights[1] * np.sqrt(square) - weights[2] * absolute - np.float32(0.5) * weights[3] * chi

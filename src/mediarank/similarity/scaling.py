@@ -21,7 +21,9 @@ class PhiScaler:
     deviation: Floats
 
     def apply(self, values: Floats) -> Floats:
-        return ((values - self.mean) / self.deviation).astype(np.float32)
+        scaled = np.asarray(values - self.mean, dtype=np.float32)
+        scaled /= self.deviation
+        return scaled
 
     def unscaled(self, weights: Floats) -> tuple[Floats, float]:
         """(v, c) such that `v · φ + c` equals `weights` times scaled φ, so that a search need not scale any row."""

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from mediarank import store
-from mediarank.content_cache import ContentCache
-from mediarank.media.copy_cache import CACHE_BYTES, Job, working_copies
+from mediarank.content_cache import MEDIA_BYTES, ContentCache
+from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.files import Held
 from mediarank.media.frames import FramesConfig, WorkingCopies, tables
 from mediarank.media.guard import Failed
@@ -75,7 +75,7 @@ def build_frames(
     failures: dict[str, str] = {}
     notes: dict[str, str] = {}
     with ShardWriter(target) as shards:
-        made = working_copies(jobs, config, limits, ContentCache(cache, CACHE_BYTES))
+        made = working_copies(jobs, config, limits, ContentCache(cache, MEDIA_BYTES))
         for job, outcome in zip(jobs, made, strict=True):
             if isinstance(outcome, Failed):
                 failures[job.item_id] = outcome.reason

@@ -19,10 +19,12 @@ import pandas as pd
 from mediarank import store
 from mediarank.collections.groups import joined_groups
 from mediarank.collections.listing import escaped
+from mediarank.content_cache import MEDIA_BYTES, ContentCache
 from mediarank.labels import LABEL_ITEMS, LABEL_KEYS, LABEL_TABLES, OF_QUARANTINED, OF_UNKNOWN, Labels
 from mediarank.media.confine import Confinement, folders_of
 from mediarank.media.files import File, Slice, sha256_of
-from mediarank.media.guard import Failed, guarded_map
+from mediarank.media.guard import Failed
+from mediarank.media.header_cache import headers
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, probe
 from mediarank.media.shards import Media
@@ -52,9 +54,10 @@ class ManifestConfig:
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
 
-def run(config: ManifestConfig, data: Path, journal: Path) -> str:
+def run(config: ManifestConfig, data: Path, journal: Path, cache: Path) -> str:
     """Write the manifest, the labels of usable items without and with the journal, and the quarantine table."""
-    manifest, kept, quarantine = build_manifest(data / "raw/media", store.read_labels(data / "raw/labels"), config)
+    labels = store.read_labels(data / "raw/labels")
+    manifest, kept, quarantine = build_manifest(data / "raw/media", labels, config, cache / "frames")
     store.write_manifest(data / "manifest/manifest.parquet", manifest)
     store.write_labels(data / "manifest/source_labels", kept)
     kept, said, quarantine = with_journal(manifest, kept, quarantine, journal)
@@ -64,8 +67,13 @@ def run(config: ManifestConfig, data: Path, journal: Path) -> str:
     return f"{len(manifest.usable)} usable items; {len(said)} statements; {len(quarantine)} rows in quarantine"
 
 
-def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple[Manifest, Labels, pd.DataFrame]:
-    """The manifest of the files below `media`, the labels of usable items, and the quarantine table."""
+def build_manifest(
+    media: Path, labels: Labels, config: ManifestConfig, cache: Path | None = None
+) -> tuple[Manifest, Labels, pd.DataFrame]:
+    """The manifest of the files below `media`, the labels of usable items, and the quarantine table.
+
+    cache : the folder of a cache of headers
+    """
     originals = Media(media)
     found = sorted(originals)
     if not found:
@@ -76,7 +84,8 @@ def build_manifest(media: Path, labels: Labels, config: ManifestConfig) -> tuple
     inspect = partial(_inspect, limits=config.limits)
     confinement = Confinement((media, *folders_of(originals.places(items))))
     jobs = [(item, originals[item]) for item in items]
-    outcomes = guarded_map(inspect, jobs, "manifest", config.limits.timeout_seconds, confinement=confinement)
+    kept_headers = ContentCache(cache, MEDIA_BYTES) if cache else None
+    outcomes = headers(jobs, inspect, lambda row: row["status"] == OK, config.limits, confinement, kept_headers)
     rows = [
         _failed_row(item, outcome.reason) if isinstance(outcome, Failed) else outcome
         for item, outcome in zip(items, outcomes, strict=True)

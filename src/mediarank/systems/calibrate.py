@@ -17,11 +17,13 @@ from mediarank.evaluation.calibration import Calibration, fit_calibration
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, RankingModel
-from mediarank.types import FeatureMatrix
+from mediarank.types import FeatureMatrix, drawn_by_lot
 
 PREFIX: Final = "calibration."
 FEWEST: Final = 10
 """Held-out items below which nothing is calibrated."""
+MOST: Final = 5000
+"""Held-out items that are used, at most, drawn by lot: a system may compare each with all that it learned from."""
 
 
 def shown_by(system: str, labels: Labels) -> tuple[list[tuple[str, str]], set[str]] | None:
@@ -45,7 +47,8 @@ def calibration_arrays(system: str, model: RankingModel, inputs: Inputs) -> Arra
         return {}
     pairs, labelled = found
     able = set(model.able(inputs.features))
-    items = sorted(item for item in inputs.roles.items("valid") if item in labelled and item in able)
+    held_out = [item for item in inputs.roles.items("valid") if item in labelled and item in able]
+    items = drawn_by_lot(held_out, MOST, 0)
     if len(items) < FEWEST:
         return {}
     place, column = {item: k for k, item in enumerate(items)}, {name: k for k, name in enumerate(model.names)}

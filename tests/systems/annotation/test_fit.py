@@ -128,3 +128,11 @@ def test_a_feature_type_that_describes_none_of_the_images(inputs: Inputs) -> Non
     features = {**inputs.features, "noise": other}
     with pytest.raises(DataError, match="has all of the feature types"):
         fit(replace(inputs, features=features), QUICK)
+
+
+def test_of_many_test_images_a_sample_is_annotated(inputs: Inputs, fitted: Fitted) -> None:
+    few = fit(inputs, replace(QUICK, methods=("jec",), test_items=5)).scores["jec"]
+    every = fit(inputs, replace(QUICK, methods=("jec",))).scores["jec"]
+    assert len(few) == 5
+    assert len(every) == len(fitted.scores["jec"])
+    assert np.array_equal(few.values, every.rows(few.ids.tolist())), "the others don't matter"

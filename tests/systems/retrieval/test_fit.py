@@ -189,3 +189,16 @@ def test_the_section_shows_methods_and_pictures() -> None:
     section = retrieval_report.section(result, lambda item: None, 5)
     assert section.title == "Retrieval"
     assert {type(block).__name__ for block in section.blocks} >= {"Table", "Figure", "Gallery"}
+
+
+def test_a_large_collection_is_validated_against_a_sample_of_it() -> None:
+    given = inputs()
+    known = len(given.roles.items("base", "rank", "valid"))
+    whole, capped = (
+        retrieval.fit(given, replace(CONFIG, validation_items=count, class_items=4)) for count in (known, known // 2)
+    )
+    same = retrieval.fit(given, CONFIG)
+    assert whole.model.validation == same.model.validation, "a limit above the collection changes nothing"
+    assert capped.model.validation != whole.model.validation
+    assert capped.model.best_feature.startswith("good/")
+    assert all(capped.scores[m].names == whole.scores[m].names for m in FAST), "the test is against everything"

@@ -81,6 +81,8 @@ class Config:
     tagprop_neighbours, tagprop_iterations : of TagProp; the iterations also of other sigmoids
     queries : the most training images to use as queries, fewer if their distances don't fit into memory_gib; all
         training images are neighbours
+    test_items : test images that are annotated in the evaluation, at most, drawn by lot: each is compared with all
+        training images
     """
 
     features: tuple[str, ...] = ("lab_thirds", "autocorrelogram", "gist", "hog", "lbp", "gabor", "sift")
@@ -101,6 +103,7 @@ class Config:
     tagprop_neighbours: Count = 150
     tagprop_iterations: Count = 60
     queries: Count = 5000
+    test_items: Count = 5000
     memory_gib: Annotated[float, Field(gt=0)] = 3.0
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}

@@ -23,7 +23,7 @@ from mediarank.systems.annotation.methods import FittedMethod, fit_methods, fold
 from mediarank.systems.annotation.model import Model, pack
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted, choose_served
-from mediarank.types import DataError, FeatureMatrix, NotApplicable
+from mediarank.types import DataError, FeatureMatrix, NotApplicable, drawn_by_lot
 
 TRAINING: Final = ("base", "rank", "valid")
 """Roles whose images give their words; cross-validation within them chooses all settings and the served method."""
@@ -38,6 +38,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
             f"test, and it needs at least {2 * config.folds} and one."
         )
     model, fitted = fit_model(inputs, items, config)
+    asked = drawn_by_lot(asked, config.test_items, config.seed)
     ids = np.array(asked, dtype=str)
     scores = {
         method: FeatureMatrix(ids, model.names, values.astype(np.float32))

@@ -73,8 +73,8 @@ def section(result: SystemResult, thumbnail: Thumbnail, depth: int) -> Section:
     best, measured, figures = result.served, result.measured, result.figures
     matrix, found = result.scores[best], measured.metrics[best]
     intro = (
-        f"Each test image gets the {SUGGESTIONS} words that score highest. Precision and recall are taken per word and "
-        "averaged over words, so a rare word counts as much as a frequent one."
+        f"Each of {len(matrix):,} test images gets the {SUGGESTIONS} words that score highest. Precision and recall "
+        "are taken per word and averaged over words, so a rare word counts as much as a frequent one."
     )
     blocks: list[Block] = [
         Text([intro]),

@@ -54,6 +54,8 @@ class Collection:
         return [item for item in self.items if item in self.classes]
 
     def restricted_to(self, items: Sequence[str]) -> Collection:
+        if tuple(items) == self.items:
+            return self
         order = [self.position[item] for item in items]
         classes = {item: self.classes[item] for item in items if item in self.classes}
         rows, asked = (tuple(matrix[order] for matrix in matrices) for matrices in (self.rows, self.asked))
@@ -90,7 +92,9 @@ class Collection:
 
     def validation(self, queries: Sequence[str], scaler: PhiScaler) -> Validation:
         """φ of the queries, which are among the items, and every item. All items must have a class."""
-        phi = np.stack([self.scaled_phi(query, scaler) for query in queries])
+        phi = np.empty((len(queries), len(self.items), len(scaler.mean)), np.float32)
+        for k, query in enumerate(queries):
+            phi[k] = self.scaled_phi(query, scaler)
         return Validation.of_classes(self.classes, queries, phi)
 
     def scores(

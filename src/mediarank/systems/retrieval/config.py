@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
 from mediarank.types import ConfigError
 
 Count = Annotated[int, Field(gt=0)]
+FEWEST: Final = 100
+"""Test queries that are asked however large the collection is."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,10 @@ class Config:
     scaling_pairs : training pairs that scale φ
     instances : triplets to learn from
     negatives : irrelevant items drawn per relevant one
-    validation_queries : queries that choose parameters and the served method, at most
-    test_queries : test items that are asked in the evaluation, at most; a sample keeps its cost linear
+    validation_queries, validation_items : queries that choose parameters and the served method, and the items that
+        they are asked among, at most; φ of all these pairs is held in memory
+    test_queries, test_pairs : test items that are asked in the evaluation, and pairs of such a query and an item that
+        are compared, at most; so above 40,000 items there are fewer queries, but not fewer than 100
     """
 
     features: tuple[str, ...] = ("lab_thirds", "gist", "hog", "lbp")
@@ -51,7 +55,9 @@ class Config:
     instances: Count = 50_000
     negatives: Count = 3
     validation_queries: Count = 100
+    validation_items: Count = 20_000
     test_queries: Count = 500
+    test_pairs: Count = 20_000_000
     seed: int = 7
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
@@ -70,6 +76,14 @@ class Config:
             "unlabelled",
         ):  # a type that is taken out of `features` counts nowhere
             object.__setattr__(self, setting, tuple(n for n in getattr(self, setting) if n in self.features))
+
+    def queries_among(self, items: int) -> int:
+        """How many test queries are asked among so many items.
+
+        >>> [Config().queries_among(items) for items in (10_000, 100_000, 1_000_000)]
+        [500, 200, 100]
+        """
+        return min(self.test_queries, max(FEWEST, self.test_pairs // max(items, 1)))
 
     @property
     def scored_types(self) -> tuple[str, ...]:

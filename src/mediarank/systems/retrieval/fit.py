@@ -53,17 +53,17 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     learned_types: LearnedTypes | None = None
     unseen: Collection | None = None
     asked = _sample(choosing, config.validation_queries, np.random.default_rng([config.seed, 2]))
+    few = _sample(learning, config.class_items, np.random.default_rng([config.seed, 4]))
     known = sorted({*base, *rank, *valid})
+    if len(known) > config.validation_items:
+        drawn = _sample(known, config.validation_items, np.random.default_rng([config.seed, 5]))
+        known = sorted({*asked, *few, *drawn})
     if enough and set(config.methods) & set(LEARNED_METHODS):
-        few = _sample(learning, config.class_items, np.random.default_rng([config.seed, 4]))
         types = (config.features, config.scored_types, config.whitened_types)
         learned_types, more = fit_learned_types(collection, *types, few, known, asked)
         unseen = _unseen(collection, config, learned_types, few, known, asked) if config.new_classes else None
         collection = more
-    to_learn = collection.restricted_to(to_scale)
-    scaler = fit_scaler(
-        to_learn.rows, config.scaling_pairs, np.random.default_rng([config.seed, 0]), to_learn.query_rows
-    )
+    scaler = _scaler(collection.restricted_to(to_scale), config)
     if not enough:
         return _without_labels(collection, scaler, config)
     labelled, pool = collection.restricted_to(collection.labelled), collection.restricted_to(known)
@@ -93,8 +93,13 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         " is served: the classes say nothing about how the items look.",
         learned_types,
     )
-    tested = _sample(test, config.test_queries, np.random.default_rng([config.seed, 3]))
+    tested = _sample(test, config.queries_among(len(labelled.items)), np.random.default_rng([config.seed, 3]))
     return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
+
+
+def _scaler(to_learn: Collection, config: Config) -> PhiScaler:
+    rng = np.random.default_rng([config.seed, 0])
+    return fit_scaler(to_learn.rows, config.scaling_pairs, rng, to_learn.query_rows)
 
 
 def _left_out(collection: Collection, learning: Sequence[str], asked: Sequence[str]) -> list[str]:
