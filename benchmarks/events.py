@@ -23,13 +23,18 @@ from typing import Any
 
 import events_data
 import events_real
+import numpy as np
+from events_bands import group_weights, mean_precision
 from events_made import KINDS, made_events
+from events_made_clips import SEEN, made_clips
 from events_speed import kernel_speed, protocol_speed
 
 from mediarank.learners.fusion.fusion_methods import FUSIONS
+from mediarank.systems.events.config import CONSENSUS, KERNEL_FUSION
 from mediarank.systems.events.protocol import ProtocolResult, run_protocol
 
 MADE_SEED, DEMO_SEED = 100, 11
+OURS = (CONSENSUS, KERNEL_FUSION)
 
 
 def main() -> None:
@@ -45,11 +50,16 @@ def main() -> None:
         "--repeats", type=int, default=20, help="of the protocol on each split; 5 times for made-up scores"
     )
     parser.add_argument("--made", type=int, default=5, help="made-up events of each kind; 0 for none, and no speed")
+    parser.add_argument(
+        "--made-clips", type=int, default=0, help="made-up collections of features, for choosing a rule"
+    )
     options = parser.parse_args()
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a log shows how far it is
     report: dict[str, Any] = {}
     if options.made:
         report |= made_up(options)
+    if options.made_clips:
+        report["made_clips"] = rules(options)
     collections = [events_data.demo(options.clips, options.cache, options.seed)] if options.clips else []
     collections += [events_data.opened(path, options.cache) for path in options.data]
     found, tables = {}, {}
@@ -89,6 +99,30 @@ def made_up(options: argparse.Namespace) -> dict[str, Any]:
         print(f"\nmade-up scores, {kind}: mean AP over {options.made} events")
         made[kind] = printed(result)
     return report | {"made": made, "ap": made["gaussian"], "ratios": list(result.ratios)}
+
+
+def rules(options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """What is served, and each method, on made-up collections of every kind: mean AP of test clips."""
+    found: dict[str, list[dict[str, float]]] = {kind: [] for kind in SEEN}
+    for seed in range(options.first_seed, options.first_seed + options.made_clips):
+        kind, clips = made_clips(seed)
+        collection = events_data.Collection(f"made_{kind}", f"made {seed}", lambda _, clips=clips: clips)
+        measured = events_real.measure(collection, [seed], options.cache)
+        weights = group_weights(measured.splits, 0)
+        found[kind].append(
+            {method: mean_precision(measured.splits, method, weights)[0] for method in measured.splits[0].scores}
+        )
+    methods = ("served", "highest", *OURS, "log_odds", "out_of_fold", "average_log_odds", "meta_only")
+    table = {
+        method: {kind: float(np.mean([one[method] for one in of])) for kind, of in found.items() if of}
+        for method in methods
+    }
+    print(
+        f"\n{options.made_clips} made-up collections: mean AP\n{'':20}" + "".join(f"{k:>10}" for k in table["served"])
+    )
+    for method, values in table.items():
+        print(f"{method:20}" + "".join(f"{value:10.3f}" for value in values.values()))
+    return table
 
 
 def printed(result: ProtocolResult) -> dict[str, list[float]]:
