@@ -5,7 +5,7 @@
     python benchmarks/events.py --data FOLDER FOLDER …    # real collections as well
 
 A FOLDER holds clips with events.csv or one folder per class, or features.npz and events.csv. Section 3 of the paper is
-repeated on three kinds of made-up scores with a known gap (events_made.py), and on base scores of clips, split anew for
+repeated on four kinds of made-up scores with a known gap (events_made.py), and on base scores of clips, split anew for
 every seed (events_data.py, events_real.py). Bands and p-values are over clips (events_bands.py). --out writes figures
 2, 4 and 5. The last line is one JSON object.
 

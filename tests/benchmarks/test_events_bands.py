@@ -82,7 +82,7 @@ def test_made_up_scores_favour_one_scale_the_other_or_neither() -> None:
     leads = {}
     for kind in KINDS:
         gaps = []
-        for seed in range(6):
+        for seed in range(12):
             event = made_event(seed, kind, base=10, unseen=10, test=3000)
             odds = logit(np.clip(event.test, 1e-6, 1 - 1e-6)).mean(axis=1)
             gaps.append(
@@ -91,6 +91,7 @@ def test_made_up_scores_favour_one_scale_the_other_or_neither() -> None:
         leads[kind] = np.mean(gaps)
     assert leads["gaussian"] > 0.01
     assert leads["either"] < -0.01
+    assert abs(leads["mixed"]) < 0.01
 
 
 def test_clips_that_share_a_row_are_found_but_not_silent_ones() -> None:
