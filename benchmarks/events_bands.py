@@ -96,6 +96,11 @@ def p_value(tests: Sequence[tuple[float, np.ndarray]]) -> float:
     return float((1 + extreme.sum()) / (1 + len(extreme)))
 
 
+def significant_lead(tests: Sequence[tuple[float, np.ndarray]]) -> float:
+    """The smallest mean lead over collections that would have p < .05: what these clips can show."""
+    return float(np.quantile(np.abs(np.mean([leads for _, leads in tests], axis=0)), 0.95))
+
+
 def _numbered(splits: Sequence[SplitScores]) -> tuple[np.ndarray, list[np.ndarray]]:
     names = np.unique(np.concatenate([split.groups for split in splits]))
     return names, [np.searchsorted(names, split.groups) for split in splits]

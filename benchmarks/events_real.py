@@ -25,6 +25,7 @@ from events_bands import (
     mean_precision,
     measured,
     p_value,
+    significant_lead,
 )
 from events_data import HAND_MADE, Collection
 
@@ -32,19 +33,24 @@ import mediarank
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.learners.fusion.recycling import Recycling
-from mediarank.systems.events.config import KERNEL_FUSION, METHODS, RATIOS, Config
+from mediarank.systems.events.config import CONSENSUS, DEFAULT, KERNEL_FUSION, RATIOS, Config
 from mediarank.systems.events.fit import Clips, fit_clips
 from mediarank.systems.events.kernel_fusion import fit_kernel_fusion
 from mediarank.systems.events.model import REFITTED
 from mediarank.systems.events.protocol import EventScores, draw, figure2, learn
 
-BEST = KERNEL_FUSION
+BEST = "served"
+"""What validation chooses in each split."""
 RIVALS = ("log_odds", "out_of_fold", "meta_only", "best_modality")
+OTHERS = (CONSENSUS, KERNEL_FUSION, "highest")
+"""Further methods that the summary names; `highest` is the one with the highest validation figure, whatever it is."""
 SHOWN = (
     "average", "meta_only", "naive", "equal_weights", "recycling", "out_of_fold", "average_log_odds",
     "meta_only_log_odds", "recycling_log_odds", "out_of_fold_log_odds", "log_odds", "blended_log_odds",
 )  # fmt: skip
 """Fusions of the protocol's table and figures."""
+FITTED = (*DEFAULT, "blended_log_odds")
+"""What params.yaml fits, and the step beyond of before."""
 PAIRS = (
     ("recycling", "meta_only"), ("recycling_log_odds", "meta_only_log_odds"), ("naive", "meta_only"),
     ("out_of_fold", "recycling"), ("log_odds", "recycling_log_odds"), ("blended_log_odds", "log_odds"),
@@ -62,10 +68,10 @@ class Measured:
     served: tuple[str, ...]
 
 
-def measure(collection: Collection, seeds: int, cache: Path) -> Measured:
+def measure(collection: Collection, seeds: Sequence[int], cache: Path) -> Measured:
     """The results of each split are kept in `cache`, by the code that made them."""
     found = []
-    for seed in range(seeds):
+    for seed in seeds:
         key = hashlib.sha256(repr([collection.identity, seed, _code()]).encode()).hexdigest()[:24]
         path = cache / "splits" / f"{collection.title}-{seed}-{key}.npz"
         if not path.exists():
@@ -80,12 +86,13 @@ def _measure(collection: Collection, seed: int) -> tuple[SplitScores, dict[str, 
     clips = collection.split(seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The (classifier|event)")
-        model, scores = fit_clips(clips, Config(methods=METHODS, repeats=0, seed=seed))
+        model, scores = fit_clips(clips, Config(methods=FITTED, repeats=0, seed=seed))
         ranked = {m: model.fused(clips.matrices, clips.test, method=m) for m in model.methods}
         refitted = model.classifiers[REFITTED]
         # alone, a classifier knows the clips of `rank` as well, as the best fusions do
         ranked |= {n: c.probabilities(clips.matrices[n], clips.test) for n, c in refitted.items()}
-        ranked |= {"served": ranked[model.served], **_hand_made(clips)}
+        highest = max(model.validation, key=lambda method: model.validation[method])
+        ranked |= {"served": ranked[model.served], "highest": ranked[highest], **_hand_made(clips)}
     names = np.array([clips.groups.get(clip, clip) for clip in clips.test])
     sizes = f"{len(clips.base)} base, {len(clips.rank)} unseen, {len(clips.test)} test"
     print(f"{collection.title}, split {seed}: {sizes}, {len(clips.shown)} events; served: {model.served}")
@@ -162,17 +169,19 @@ def summary(tables: Mapping[str, dict[str, Any]], found: Mapping[str, Measured])
     def of(names: Sequence[str]) -> dict[str, Any]:
         figures = {
             method: np.mean([_figure(tables[name], method) for name in names], axis=0)
-            for method in ("best", *RIVALS, "served")
+            for method in ("best", *RIVALS, *OTHERS)
         }
         values: dict[str, Any] = {method: float(v[0]) for method, v in figures.items()}
         p_values = {r: p_value([tables[name]["tests"][r] for name in names]) for r in RIVALS}
-        leads = {r: vars(band(figures["best"] - figures[r])) for r in RIVALS}
-        return {**values, "p_value": max(p_values.values()), "p_values": p_values, "leads": leads}
+        leads = {r: vars(band(figures["best"] - figures[r])) for r in (*RIVALS, *OTHERS)}
+        least = {r: significant_lead([tables[name]["tests"][r] for name in names]) for r in RIVALS}
+        rest = {"p_values": p_values, "leads": leads, "significant_from": least}
+        return {**values, "p_value": max(p_values.values()), **rest}
 
     collections = {}
     for name, entry in tables.items():
         ranked = {method: vars(band(v)) for method, v in entry["figures"].items()}
-        extra = {"network": "network", "hand_made": "hand_made", "all": BEST}
+        extra = {"network": "network", "hand_made": "hand_made", "all": KERNEL_FUSION}
         rows = {key: ranked[m]["mean"] for key, m in extra.items() if m in ranked}
         collections[name] = {
             **of([name]), **rows, "modality": entry["best_modality"], "served_methods": found[name].served, "ap": ranked

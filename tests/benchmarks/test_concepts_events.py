@@ -8,7 +8,7 @@ import pytest
 
 MODULES = (
     "concepts", "concepts_compare", "concepts_data", "concepts_speed",
-    "events", "events_bands", "events_data", "events_made", "events_real", "events_speed",
+    "events", "events_bands", "events_data", "events_made", "events_made_clips", "events_real", "events_speed",
 )  # fmt: skip
 
 

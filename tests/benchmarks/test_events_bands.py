@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from events_bands import SplitScores, band, exchange_test, group_weights, mean_precision, measured, p_value
+from events_bands import (
+    SplitScores,
+    band,
+    exchange_test,
+    group_weights,
+    mean_precision,
+    measured,
+    p_value,
+    significant_lead,
+)
 from events_data import _same_rows
 from events_made import KINDS, made_event
+from events_made_clips import SEEN, made_clips
 from scipy.special import logit
 
 from mediarank.evaluation.metrics import average_precision
@@ -72,7 +82,7 @@ def test_made_up_scores_favour_one_scale_the_other_or_neither() -> None:
     leads = {}
     for kind in KINDS:
         gaps = []
-        for seed in range(6):
+        for seed in range(12):
             event = made_event(seed, kind, base=10, unseen=10, test=3000)
             odds = logit(np.clip(event.test, 1e-6, 1 - 1e-6)).mean(axis=1)
             gaps.append(
@@ -81,8 +91,29 @@ def test_made_up_scores_favour_one_scale_the_other_or_neither() -> None:
         leads[kind] = np.mean(gaps)
     assert leads["gaussian"] > 0.01
     assert leads["either"] < -0.01
+    assert abs(leads["mixed"]) < 0.01
 
 
 def test_clips_that_share_a_row_are_found_but_not_silent_ones() -> None:
     rows = np.array([[1, 2], [3, 4], [1, 2], [0, 0], [0, 0], [np.nan, np.nan]], np.float16)
     assert _same_rows(rows, ~np.isnan(rows).any(axis=1)).tolist() == [0, 1, 0, 3, 4, 5]
+
+
+def test_a_lead_that_is_significant_is_as_large_as_the_least_that_is() -> None:
+    splits = [a_split(seed, 2.0) for seed in range(2)]
+    tests = [exchange_test(splits, "good", "other")]
+    assert tests[0][0] > significant_lead(tests) > 0
+    assert significant_lead([exchange_test(splits, "same", "other")]) == 0
+
+
+def test_made_up_clips_of_every_kind_have_each_event_in_each_role() -> None:
+    kinds = set()
+    for seed in range(0, 12, 3):
+        kind, clips = made_clips(seed)
+        kinds.add(kind)
+        assert not set(clips.base + clips.rank) & set(clips.test)
+        for role in (clips.base, clips.rank, clips.test):
+            assert clips.marks(role).any(axis=0).all()
+        assert clips.matrices["type0"].ids[0] == "c000#0", "frame by frame"
+        assert clips.matrices["type4"].ids[0] == "c000"
+    assert kinds == set(SEEN)

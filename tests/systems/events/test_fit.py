@@ -13,7 +13,7 @@ from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
 from mediarank.systems.contract import Inputs
 from mediarank.systems.events import report as events_report
-from mediarank.systems.events.config import DEFAULT, KERNEL_FUSION, Config
+from mediarank.systems.events.config import CONSENSUS, DEFAULT, Config
 from mediarank.systems.events.fit import fit, fit_clips, prepare
 from mediarank.systems.events.model import FROZEN, REFITTED
 from mediarank.types import ConfigError, FeatureMatrix, NotApplicable
@@ -21,6 +21,8 @@ from mediarank.types import ConfigError, FeatureMatrix, NotApplicable
 QUICK = ClipSVMConfig(penalties=(1.0,), folds=3)
 CONFIG = Config(base_models=("gist_frames",), svm=QUICK, repeats=2, ratios=(1 / 4, 1 / 8))
 CLASSIFIERS = ("motion", "objects", "scene", "sound")
+LONE = {"methods": ["consensus", "log_odds"]}
+"""A mean of two methods, without the other one."""
 
 
 def without(given: Inputs, feature: str) -> Inputs:
@@ -175,7 +177,14 @@ def test_settings_are_checked_and_unknown_keys_refused() -> None:
     for bad in ({"method": []}, {"repeats": -1}, {"classifiers": ["smell"]}, {"svm": {"kernel": "rbf"}}):
         with pytest.raises(ValidationError):
             adapter.validate_python(bad)
-    for wrong in ({"methods": ["cycling"]}, {"methods": []}, {"classifiers": []}, {"ratios": [0.0]}, {"serve": "best"}):
+    for wrong in (
+        {"methods": ["cycling"]},
+        {"methods": []},
+        {"classifiers": []},
+        {"ratios": [0.0]},
+        {"serve": "best"},
+        LONE,
+    ):
         with pytest.raises((ConfigError, ValidationError)):
             adapter.validate_python(wrong)
 
@@ -195,7 +204,7 @@ def test_the_served_method_validated_best_and_params_can_pin_one() -> None:
     model = fit(given, replace(CONFIG, repeats=0)).model
     assert model.methods == (*DEFAULT, *CLASSIFIERS)
     assert set(model.validation) == set(model.methods)
-    assert model.served == KERNEL_FUSION or model.validation[model.served] == max(model.validation.values())
+    assert model.served == CONSENSUS or model.validation[model.served] == max(model.validation.values())
     assert 0 < min(model.validation.values()) <= max(model.validation.values()) <= 1
     for pinned in ("naive", "scene"):
         assert fit(given, replace(CONFIG, repeats=0, serve=pinned)).model.served == pinned

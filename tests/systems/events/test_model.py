@@ -18,7 +18,7 @@ from mediarank.base_models.svm import SVMConfig
 from mediarank.labels import Labels
 from mediarank.stages.base_models import fit_base_models
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events.config import DEFAULT, KERNEL_FUSION, Config
+from mediarank.systems.events.config import AGREEING, CONSENSUS, DEFAULT, KERNEL_FUSION, Config
 from mediarank.systems.events.fit import fit, fit_clips, prepare
 from mediarank.systems.events.model import Model
 from mediarank.systems.model import Fitted, Parts
@@ -82,8 +82,9 @@ def test_asking_for_one_event_scores_as_asking_for_all(given: Inputs, fitted: Fi
             answer = fitted.model.ask(given.features, clips, event, method)
             np.testing.assert_allclose(answer.scores, everything[:, column], atol=1e-4)
             assert answer.possible == 4 * len(clips)
-            compared = len(EVENTS) if method == KERNEL_FUSION and fitted.model.kernels.share else 1
-            assert answer.evaluations == (len(clips) if method in CLASSIFIERS else 4 * compared * len(clips))
+            compared = len(EVENTS) if fitted.model.kernels.share else 1
+            times = {KERNEL_FUSION: 4 * compared, CONSENSUS: 4 + 4 * compared, **dict.fromkeys(CLASSIFIERS, 1)}
+            assert answer.evaluations == times.get(method, 4) * len(clips)
     swapped = fitted.model.rank(given.features, clips, EVENTS[::-1])
     np.testing.assert_allclose(swapped[:, ::-1], fitted.model.rank(given.features, clips), atol=1e-4)
     assert fitted.model.rank(given.features, clips, []).shape == (len(clips), 0)
@@ -138,6 +139,14 @@ def test_a_fused_score_is_the_weighted_sum_of_the_classifiers(given: Inputs) -> 
         for column, name in enumerate(clips.matrices):
             alone = model.fused(clips.matrices, clips.test, [event], name)[:, 0]
             np.testing.assert_allclose(alone, scores[event].test[:, column], atol=1e-5)
+
+
+def test_the_consensus_is_the_weighted_sum_of_two_fusions(given: Inputs, fitted: Fitted) -> None:
+    clips, model = given.roles.items("test"), fitted.model
+    both = [model.rank(given.features, clips, method=method) for method in AGREEING]
+    expected = both[0] * model.consensus.weights[0] + both[1] * model.consensus.weights[1]
+    np.testing.assert_allclose(model.rank(given.features, clips, method=CONSENSUS), expected, rtol=1e-9)
+    assert (model.consensus.weights > 0.01).all(), "both know something"
 
 
 def test_unknown_events_methods_and_missing_concept_models_are_refused(given: Inputs, fitted: Fitted) -> None:

@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import pytest
 
-from mediarank.systems.events.validation import Judged, Truth, choose, figures
-from mediarank.systems.events.validation import validate as values_of
+from mediarank.evaluation.metrics import average_precision
+from mediarank.systems.events.validation import DEALINGS, RESAMPLES, Judged, Truth, choose, held_out, precisions
 
 USES = {"average": "frozen", "meta_only": "frozen", "log_odds": "frozen"}
 
@@ -20,11 +19,15 @@ def made(clips: int = 60, seed: int = 0, valid: int = 20) -> tuple[Judged, Truth
         return np.stack([good, rng.uniform(0, 1, count)], axis=1)[:, None], shown[:, None]
 
     (base, base_y), (rank, rank_y), (held, held_y) = role(clips), role(clips), role(valid)
-    return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(2 * clips))
+    return Judged(base, base, rank, held), Truth(base_y, rank_y, held_y, np.arange(2 * clips + valid))
 
 
-def validate(*arguments: Any, **named: Any) -> dict[str, float]:
-    return figures(values_of(*arguments, **named))
+def validate(
+    sets: dict[str, Judged], uses: dict[str, str], alone: dict[str, np.ndarray], truth: Truth, seed: int
+) -> dict[str, float]:
+    scores = {method: held_out(method, sets[which], truth, seed) for method, which in uses.items()}
+    scores |= {name: found[None] for name, found in alone.items()}
+    return {method: float(values[0]) for method, values in precisions(scores, truth, seed).items()}
 
 
 def alone(judged: Judged) -> dict[str, np.ndarray]:
@@ -93,13 +96,35 @@ def test_a_rare_event_is_judged_and_none_at_all_gives_zero() -> None:
     assert set(validate({"frozen": judged}, USES, {"good": judged.honest[:, :, 0]}, nothing, 7).values()) == {0.0}
 
 
-def test_the_modest_method_is_served_unless_the_best_leads_by_more_than_its_standard_error() -> None:
-    rng = np.random.default_rng(0)
-    noise = rng.normal(0, 0.1, 20)
-    modest = np.full(20, 0.7)
-    by_chance, clearly = modest + 0.005 + noise - noise.mean(), modest + 0.1 + noise - noise.mean()
-    assert choose({"best": by_chance, "modest": modest, "bad": modest - 0.2}, "modest") == "modest"
-    assert choose({"best": clearly, "modest": modest}, "modest") == "best"
-    assert choose({"best": by_chance, "other": modest}, "modest") == "best"
+def test_scores_of_valid_are_the_mean_over_the_fusions_of_all_folds() -> None:
+    judged, truth = made(clips=24, valid=6)
+    found = held_out("average", judged, truth, 7)
+    assert found.shape == (DEALINGS, 54, 1)
+    np.testing.assert_allclose(found[:, :, 0], np.tile(judged.honest[:, 0].mean(axis=1), (DEALINGS, 1)))
+    learned = held_out("log_odds", judged, truth, 7)
+    assert not np.allclose(learned[0], learned[1]), "dealt anew"
+
+
+def test_a_figure_is_the_average_precision_of_all_clips_and_its_error_that_over_clips() -> None:
+    judged, truth = made(clips=40)
+    noise = judged.honest[None, :, :, 1]
+    found = precisions({"noise": noise}, truth, 7)["noise"]
+    assert found.shape == (1 + RESAMPLES,)
+    assert found[0] == pytest.approx(average_precision(truth.all[:, 0], noise[0, :, 0]))
+    many = made(clips=640)
+    steadier = precisions({"noise": many[0].honest[None, :, :, 1]}, many[1], 7)["noise"]
+    assert steadier[1:].std() < 0.5 * found[1:].std(), "16 times as many clips"
+
+
+def test_the_modest_method_is_served_unless_the_best_leads_by_more_than_two_standard_errors() -> None:
+    noise = np.random.default_rng(0).normal(0, 0.02, 200)
+
+    def leading(by: float) -> np.ndarray:
+        return 0.7 + by + np.append(0.0, noise)
+
+    modest = np.full(201, 0.7)
+    assert choose({"best": leading(0.03), "modest": modest, "bad": modest - 0.2}, "modest") == "modest"
+    assert choose({"best": leading(0.05), "modest": modest}, "modest") == "best"
+    assert choose({"best": leading(0.01), "other": modest}, "modest") == "best"
     assert choose({"a": modest, "modest": modest}, "modest") == "modest"
-    assert choose({"a": modest[:0], "modest": modest[:0]}, "modest") == "a"
+    assert choose({"a": modest * 0, "modest": modest * 0}, "modest") == "modest"

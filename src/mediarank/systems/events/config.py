@@ -24,10 +24,13 @@ KERNELS: Final[Mapping[str, Kernel]] = {
 }
 KERNEL_FUSION: Final = "kernel_fusion"
 """Ours: one classifier on the weighted sum of all kernels; see `kernel_fusion.py`."""
-METHODS: Final = (*FUSIONS, KERNEL_FUSION)
+CONSENSUS: Final = "consensus"
+"""Ours: the weighted mean of the two methods of `AGREEING`; see `consensus.py`."""
+AGREEING: Final = ("log_odds", KERNEL_FUSION)
+METHODS: Final = (*FUSIONS, KERNEL_FUSION, CONSENSUS)
 DEFAULT: Final = (
     "average", "meta_only", "naive", "equal_weights", "recycling", "out_of_fold",
-    "average_log_odds", "recycling_log_odds", "log_odds", KERNEL_FUSION,
+    "average_log_odds", "recycling_log_odds", "log_odds", KERNEL_FUSION, CONSENSUS,
 )  # fmt: skip
 RATIOS: Final = (1 / 4, 1 / 8, 1 / 12, 1 / 16, 1 / 20)
 """Unseen clips per training clip in the paper's experiment."""
@@ -42,8 +45,8 @@ class Config:
         by frame; for `network`, one without negative values, such as the probabilities of its classes
     base_models : feature types whose concept models look for objects, best those that keep their frames; an empty
         list means all types that have base models
-    methods : fusions to fit, of `learners/fusion/fusion_methods.py`, and `kernel_fusion`
-    serve : the method that answers, a fusion or one of the classifiers; by default the one that is best on validation
+    methods : fusions to fit, of `learners/fusion/fusion_methods.py`, `kernel_fusion`, and `consensus` of two of them
+    serve : the method that answers, a fusion or one of the classifiers; by default chosen by validation
     svm : how base classifiers are trained
     refit : out-of-fold fusions and `kernel_fusion` get classifiers that are trained on `rank` as well
     repeats, ratios : of the paper's experiment, for the report; 0 repeats leave it out
@@ -71,6 +74,11 @@ class Config:
             raise ConfigError(
                 f"systems.events.methods: {', '.join(unknown) or 'none'}; choose from {', '.join(METHODS)}."
             )
+        missing = [method for method in AGREEING if method not in self.methods]
+        if CONSENSUS in self.methods and missing:
+            raise ConfigError(
+                f"systems.events.methods: {CONSENSUS} needs {' and '.join(missing)}; add it, or remove both."
+            )
         if not self.classifiers:
             raise ConfigError(f"systems.events.classifiers: none; choose from {', '.join(KERNELS)}.")
         if not self.ratios or min(self.ratios) <= 0:
@@ -95,4 +103,4 @@ class Config:
     @property
     def fusions(self) -> tuple[str, ...]:
         """The methods that need nothing but scores."""
-        return tuple(method for method in self.methods if method != KERNEL_FUSION)
+        return tuple(method for method in self.methods if method in FUSIONS)

@@ -24,12 +24,13 @@ from mediarank.base_models.object_bank import object_bank
 from mediarank.base_models.pool import SVMPool
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.systems.contract import Inputs
-from mediarank.systems.events.config import KERNEL_FUSION, KERNELS, Classifier, Config
+from mediarank.systems.events.config import AGREEING, CONSENSUS, KERNEL_FUSION, KERNELS, Classifier, Config
+from mediarank.systems.events.consensus import Consensus
 from mediarank.systems.events.event_labels import shown_events
 from mediarank.systems.events.kernel_fusion import KernelFusion, fit_kernel_fusion
 from mediarank.systems.events.model import FROZEN, REFITTED, Model
 from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
-from mediarank.systems.events.validation import Judged, Truth, choose, figures, validate
+from mediarank.systems.events.validation import Judged, Truth, choose, held_out, precisions
 from mediarank.systems.model import Fitted, choose_served
 from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
 
@@ -143,15 +144,20 @@ def fit_clips(
         )
         for e, event in enumerate(clips.shown)
     }  # fmt: skip
-    groups = np.unique([clips.groups.get(clip, clip) for clip in clips.base + clips.rank], return_inverse=True)[1]
+    members = clips.base + clips.rank + clips.valid
+    groups = np.unique([clips.groups.get(clip, clip) for clip in members], return_inverse=True)[1]
     truth = Truth(marks["base"], marks["rank"], marks["valid"], groups)
-    alone = {name: sets[FROZEN].honest[:, :, column] for column, name in enumerate(clips.matrices)}
-    kernels = None
+    honest = {method: held_out(method, sets[which], truth, config.seed) for method, which in uses.items()}
+    kernels, consensus = None, None
     if KERNEL_FUSION in config.methods:
-        kernels, honest = _kernel_fusion(clips, config)
-        alone = {KERNEL_FUSION: honest, **alone}
-    judged = validate(sets, uses, alone, truth, config.seed)
-    validation = figures(judged)
+        kernels, of_kernels = _kernel_fusion(clips, config)
+        honest[KERNEL_FUSION] = of_kernels[None]
+    if CONSENSUS in config.methods:
+        consensus = Consensus.fit({method: honest[method] for method in AGREEING}, truth.all)
+        honest[CONSENSUS] = consensus.mean([honest[method] for method in AGREEING])
+    honest |= {name: sets[FROZEN].honest[None, :, :, column] for column, name in enumerate(clips.matrices)}
+    judged = precisions(honest, truth, config.seed)
+    validation = {method: float(values[0]) for method, values in judged.items()}
     model = Model(
         tuple(clips.shown),
         {which: {name: t.classifier for name, t in found.items()} for which, found in trained.items()},
@@ -161,8 +167,9 @@ def fit_clips(
         base_models,
         pools or {},
         validation,
-        choose_served(validation, config.serve or choose(judged, KERNEL_FUSION)),
+        choose_served(validation, config.serve or choose(judged, CONSENSUS)),
         kernels,
+        consensus,
     )
     return model, scores
 

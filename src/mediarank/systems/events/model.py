@@ -14,7 +14,8 @@ from mediarank.base_models.object_bank import object_bank
 from mediarank.base_models.pool import SVMPool
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.systems.arrays import Below
-from mediarank.systems.events.config import KERNEL_FUSION
+from mediarank.systems.events.config import CONSENSUS, KERNEL_FUSION
+from mediarank.systems.events.consensus import Consensus
 from mediarank.systems.events.kernel_fusion import KernelFusion
 from mediarank.systems.model import Answer, Arrays, Described, Needs, Parts, RankingModel
 from mediarank.types import DataError, Doubles, FeatureMatrix, shared_items
@@ -25,7 +26,7 @@ Classifiers = Mapping[str, Mapping[str, ClipClassifier]]
 
 
 class Model(RankingModel):
-    """The methods are the fusions of scores, the fusion of kernels, then each frozen classifier alone.
+    """The methods are fusions of scores, the fusion of kernels, the consensus, then each frozen classifier alone.
 
     classifiers : set -> name -> classifier; the frozen ones are trained on `base`, the refitted ones on `rank` as well
     uses : fusion -> the set that it fuses
@@ -33,7 +34,7 @@ class Model(RankingModel):
     looks_at : classifier -> the feature type that it uses
     base_models : feature types whose concept models look for objects
     pools : feature type -> its concept models; opened when a method looks for objects
-    kernels : the fusion of kernels, if it was fitted
+    kernels, consensus : the fusion of kernels and the weighted mean of two fusions, if they were fitted
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class Model(RankingModel):
         validation: Mapping[str, float],
         served: str,
         kernels: KernelFusion | None = None,
+        consensus: Consensus | None = None,
     ) -> None:
-        self.kernels = kernels
+        self.kernels, self.consensus = kernels, consensus
         self.names, self.classifiers, self.uses, self.weights = tuple(events), classifiers, uses, weights
         self.alone = tuple(classifiers[FROZEN])
-        self.methods = (*uses, *([KERNEL_FUSION] if kernels else []), *self.alone)
+        ours = {KERNEL_FUSION: kernels, CONSENSUS: consensus}
+        self.methods = (*uses, *(method for method, found in ours.items() if found), *self.alone)
         self.looks_at = {name: kind for name, kind in looks_at.items() if name in self.alone}
         self.base_models = tuple(base_models) if "objects" in self.alone else ()
         self.pools, self.validation, self.served = pools, validation, served
@@ -78,9 +81,14 @@ class Model(RankingModel):
     def ask(self, described: Described, items: Sequence[str], name: str, method: str | None = None) -> Answer:
         """Scores for one event by its SVMs; evaluations count clips × base classifiers × events that are compared."""
         scores = self.rank(described, items, [name], method)[:, 0]
-        chosen = self.method(method)
-        compared = len(self.names) if chosen == KERNEL_FUSION and self.kernels and self.kernels.share else 1
-        return Answer(scores, len(items) * len(self.used(chosen)) * compared, len(items) * len(self.alone))
+        return Answer(scores, len(items) * self._evaluations(self.method(method)), len(items) * len(self.alone))
+
+    def _evaluations(self, method: str) -> int:
+        """Base classifiers evaluated on a clip for one event."""
+        if method == CONSENSUS and self.consensus:
+            return sum(self._evaluations(one) for one in self.consensus.of)
+        compared = len(self.names) if method == KERNEL_FUSION and self.kernels and self.kernels.share else 1
+        return len(self.used(method)) * compared
 
     def used(self, method: str) -> tuple[str, ...]:
         """The base classifiers that a method uses."""
@@ -102,11 +110,15 @@ class Model(RankingModel):
             return self.classifiers[FROZEN][chosen].probabilities(matrices[chosen], clips, names)
         if chosen == KERNEL_FUSION and self.kernels:
             return self.kernels.log_odds(matrices, clips, names)
-        which, asked = self.classifiers[self.uses[chosen]], self.names if names is None else names
-        scores = np.stack([which[name].probabilities(matrices[name], clips, names) for name in self.alone], axis=2)
+        asked = self.names if names is None else names
+        if chosen == CONSENSUS and self.consensus:
+            scores = [self.fused(matrices, clips, names, one) for one in self.consensus.of]
+            return self.consensus.mean(scores, [self.names.index(event) for event in asked])
+        which = self.classifiers[self.uses[chosen]]
+        judged = np.stack([which[name].probabilities(matrices[name], clips, names) for name in self.alone], axis=2)
         kind, weights = fusion(chosen), self.weights[chosen]
         columns = [
-            kind.make().with_weights(weights[self.names.index(event)]).predict(scores[:, k])
+            kind.make().with_weights(weights[self.names.index(event)]).predict(judged[:, k])
             for k, event in enumerate(asked)
         ]
         return np.stack(columns, axis=1) if columns else np.zeros((len(clips), 0))
@@ -137,6 +149,9 @@ class Model(RankingModel):
         if self.kernels:
             values, facts["kernels"] = self.kernels.to_arrays()
             arrays |= {f"kernels.{part}": value for part, value in values.items()}
+        if self.consensus:
+            values, facts["consensus"] = self.consensus.to_arrays()
+            arrays |= {f"consensus.{part}": value for part, value in values.items()}
         for which, found in self.classifiers.items():
             facts["classifiers"][which] = {}
             for name, classifier in found.items():
@@ -166,6 +181,7 @@ class Model(RankingModel):
             facts["validation"],
             facts["served"],
             KernelFusion.from_arrays(Below(arrays, "kernels."), facts["kernels"]) if "kernels" in facts else None,
+            Consensus.from_arrays(Below(arrays, "consensus."), facts["consensus"]) if "consensus" in facts else None,
         )
 
     @classmethod

@@ -90,7 +90,8 @@ def _by_ratio(table: pd.DataFrame, metric: str, best: str) -> Figure:
     name = METRIC_NAMES[metric]
     svg = line_figure(lines, "unseen clips per training clip, r", name, highlight=plain(METHODS, best))
     alt = f"{name.capitalize()} of each fusion against the ratio of unseen to training clips, mean over events."
-    return Figure(f"Fewer labels: {name}", svg, alt, "Figure 4 of the paper: mean of the repeats, with 95 % bands.")
+    note = "Figure 4 of the paper: mean of the repeats, with 95 % bands over repeats; other clips would differ by more."
+    return Figure(f"Fewer labels: {name}", svg, alt, note)
 
 
 def _by_event(table: pd.DataFrame, ratio: float) -> HeatTable:
@@ -108,7 +109,8 @@ def _by_iteration(table: pd.DataFrame, event: str) -> Figure:
     ]
     svg = line_figure(lines, "iterations", "value")
     alt = f"Average precision and best F1 of recycling for {event}, against the iterations of TrAdaBoost."
-    return Figure("Iterations", svg, alt, f"Figure 5 of the paper, for {event}: the first iteration only equalises.")
+    note = f"Figure 5 of the paper, for {event}: the first iteration only equalises. Bands are over repeats."
+    return Figure("Iterations", svg, alt, note)
 
 
 def _scores(table: pd.DataFrame, event: str) -> Figure:

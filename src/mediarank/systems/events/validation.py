@@ -1,18 +1,18 @@
 """Choose the served method of `events`: how well each ranks clips that neither classifiers nor fusions have seen.
 
 The clips of `base` and `rank` are dealt into folds, groups kept together. Each fusion learns from the other folds and
-ranks the clips of the fold together with those of `valid`; clips of `base` are ranked by their out-of-fold scores. The
-figure of a method is its mean average precision over folds and events. The clips of `rank` alone would be too few to
-distinguish methods.
+scores the fold (`held_out`); clips of `base` are known to it by their out-of-fold scores. The figure of a method is the
+mean average precision of all these clips in one ranking per event, with those of `valid` (`precisions`). The clips of
+`rank` alone would be too few to distinguish methods.
 
-SVMs choose C on the very decisions that become out-of-fold scores, so their figures are a little too good, where
-positives are few by more than methods differ. So the fusion of kernels, which chooses next to nothing, is served unless
-the best method leads it by more than the standard error of the difference (`choose`).
+With a handful of positives per event, the best of many figures is mostly the luckiest. So the mean of our two best
+kinds of fusion (`consensus.py`) is served unless a method leads it by more than chance would: by two standard errors of
+the difference, over clips (`choose`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,14 +20,17 @@ import numpy as np
 import numpy.typing as npt
 
 from mediarank.base_models.svm import grouped_folds
-from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.fusion.fusion_methods import fusion
 from mediarank.types import Doubles
 
 Marks = npt.NDArray[np.bool_]
 FOLDS: Final = 5
-REPEATS: Final = 2
+DEALINGS: Final = 2
 """How often the clips are dealt into folds."""
+RESAMPLES: Final = 200
+"""Of the clips, for standard errors."""
+SURE: Final = 2.0
+"""Standard errors that a lead must exceed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,44 +54,56 @@ class Judged:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """(clips, events) which clips of each role show which event; groups : (base and rank clips,) numbers"""
+    """(clips, events) which clips of each role show which event; groups : (clips of all three,) numbers"""
 
     base: Marks
     rank: Marks
     valid: Marks
     groups: npt.NDArray[np.intp]
 
+    @property
+    def all(self) -> Marks:
+        return np.concatenate([self.base, self.rank, self.valid])
 
-def validate(
-    sets: Mapping[str, Judged], uses: Mapping[str, str], alone: Mapping[str, Doubles], truth: Truth, seed: int
-) -> dict[str, Doubles]:
-    """Method -> its average precision, event by event and fold by fold; empty if there is nothing to judge.
 
-    First the fusions of `uses`, each over its set, then what ranks `alone`.
+def held_out(method: str, judged: Judged, truth: Truth, seed: int) -> Doubles:
+    """(dealings, clips, events) scores of the clips of all roles by a fusion that has not learned from them.
 
-    alone : method -> its scores (clips, events) of all clips of `base`, `rank` and `valid`, held out
+    Clips of `valid` get the mean score of the fusions of all folds.
     """
-    values = {}
-    for method, which in uses.items():
-        values[method] = _precisions(lambda kept, e, m=method, j=sets[which]: _fused(m, j, truth, kept, e), truth, seed)  # type: ignore[misc]
-    for name, scores in alone.items():
-        values[name] = _precisions(lambda kept, e, s=scores: s[:, e], truth, seed)  # type: ignore[misc]
-    return values
+    learned_from = len(truth.base) + len(truth.rank)
+    scores = np.zeros((DEALINGS, *truth.all.shape))
+    for dealing, event in np.ndindex(DEALINGS, truth.base.shape[1]):
+        marks, rng = truth.all[:learned_from, event], np.random.default_rng([seed, event, dealing])
+        folds = grouped_folds(marks, truth.groups[:learned_from], FOLDS, rng)
+        for fold in folds:
+            found = _fused(method, judged, truth, np.setdiff1d(np.arange(learned_from), fold), event)
+            scores[dealing, fold, event] = found[fold]
+            scores[dealing, learned_from:, event] += found[learned_from:] / len(folds)
+    return scores
 
 
-def figures(values: Mapping[str, Doubles]) -> dict[str, float]:
-    """Method -> its mean average precision."""
-    return {method: float(found.mean()) if len(found) else 0.0 for method, found in values.items()}
+def precisions(scores: Mapping[str, Doubles], truth: Truth, seed: int) -> dict[str, Doubles]:
+    """Method -> its mean average precision, as it is and with resampled clips: (1 + RESAMPLES,).
+
+    scores : method -> (dealings, clips, events), held out
+    """
+    count = int(truth.groups.max()) + 1
+    drawn = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=RESAMPLES)
+    weights = np.concatenate([np.ones((1, count), np.int64), drawn])[:, truth.groups].astype(np.float64)
+    return {method: _mean_precision(found, truth.all, weights) for method, found in scores.items()}
 
 
 def choose(values: Mapping[str, Doubles], modest: str) -> str:
-    """The method with the highest mean, or the `modest` one, if the best one's lead is within its standard error."""
-    means = figures(values)
-    best = max(means, key=lambda method: round(means[method], 9))
-    if modest not in values or not len(values[best]):
+    """The method with the highest figure, or the `modest` one, if the best one's lead may be chance.
+
+    values : of `precisions`
+    """
+    best = max(values, key=lambda method: round(float(values[method][0]), 9))
+    if modest not in values:
         return best
     lead = values[best] - values[modest]
-    return modest if lead.mean() <= lead.std(ddof=min(1, len(lead) - 1)) / np.sqrt(len(lead)) else best
+    return best if lead[0] > SURE * lead[1:].std() else modest
 
 
 def _fused(method: str, judged: Judged, truth: Truth, kept: npt.NDArray[np.intp], event: int) -> Doubles:
@@ -100,22 +115,25 @@ def _fused(method: str, judged: Judged, truth: Truth, kept: npt.NDArray[np.intp]
     return learned.predict(judged.honest[:, event])
 
 
-def _precisions(scores: Callable[[npt.NDArray[np.intp], int], Doubles], truth: Truth, seed: int) -> Doubles:
-    """scores : of all clips of `base`, `rank` and `valid`, given the clips to learn from and the event"""
-    clips = np.arange(len(truth.base) + len(truth.rank))
-    valid = len(clips) + np.arange(len(truth.valid))
-    values: list[float] = []
-    for event in range(truth.rank.shape[1]):
-        marks = np.concatenate([truth.base[:, event], truth.rank[:, event], truth.valid[:, event]])
-        folds = [
-            fold
-            for repeat in range(REPEATS)
-            for fold in grouped_folds(marks[clips], truth.groups, FOLDS, np.random.default_rng([seed, event, repeat]))
-        ]
-        order = np.random.default_rng([seed, event])
-        for fold in folds:
-            # in random order, since equal scores are ranked in the order of the clips, which may be that of the classes
-            kept, judged = np.setdiff1d(clips, fold), order.permutation(np.concatenate([fold, valid]))
-            if (kept >= len(truth.base)).any():
-                values.append(average_precision(marks[judged], scores(kept, event)[judged]))
-    return np.array(values)
+def _mean_precision(scores: Doubles, marks: Marks, weights: Doubles) -> Doubles:
+    """Mean over dealings and events; resampled events without a positive are left out, and without any it is 0."""
+    shown = np.flatnonzero(marks.any(axis=0))
+    if not len(shown):
+        return np.zeros(len(weights))
+    found = [_weighted_precision(dealt[:, e], marks[:, e], weights) for dealt in scores for e in shown]
+    known = ~np.isnan(found)
+    return np.asarray(np.where(known, found, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
+
+
+def _weighted_precision(scores: Doubles, marks: Marks, weights: Doubles) -> Doubles:
+    """Average precision of one ranking with every row of weights; equal scores are ranked in random order.
+
+    The order of the clips may be that of the classes.
+    """
+    mixed = np.random.default_rng(len(scores)).permutation(len(scores))
+    order = mixed[np.argsort(-scores[mixed], kind="stable")]
+    listed = weights[:, order]
+    hits = listed * marks[order]
+    positives = hits.sum(axis=1)
+    found = (hits * np.cumsum(hits, axis=1) / np.maximum(np.cumsum(listed, axis=1), 1)).sum(axis=1)
+    return np.where(positives > 0, found / np.maximum(positives, 1), np.nan)
