@@ -23,7 +23,7 @@ from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.retrieval.collection import Collection
-from mediarank.types import DataError, Judgments
+from mediarank.types import DataError, Floats, Judgments
 
 FOLDS = 5
 ONLINE = ("opr", "opar1", "opar2", "ogdr")
@@ -168,24 +168,29 @@ def pick_types(validation: Validation, triplets: Triplets, count: int) -> tuple[
 
     What counts is the mean of two mAPs: of plain addition (Uni-Con), and of weights that OPAR-II learns.
     """
-    types = validation.phi.shape[2] // len(SIMILARITIES)
+    width = len(SIMILARITIES)
+    types = validation.phi.shape[2] // width
+    parts = [np.ascontiguousarray(validation.phi[..., width * k : width * (k + 1)]) for k in range(types)]
     differences = triplets.differences[:PICKING_TRIPLETS]
     picked: list[int] = []
     while len(picked) < min(count, types):
         tried: dict[int, float] = {}
         for k in range(types):
             if k not in picked:
-                columns = columns_of([*picked, k])
-                learned = OPAR2(C=0.01).fit(np.ascontiguousarray(differences[:, columns])).ranking_weights
-                tried[k] = sum(_judged(validation, columns, w) for w in (np.ones(len(columns)), learned))
+                own = [*picked, k]
+                learned = OPAR2(C=0.01).fit(np.ascontiguousarray(differences[:, columns_of(own)])).ranking_weights
+                scores = (
+                    sum(parts[t] @ w for t, w in zip(own, weights.reshape(-1, width), strict=True))
+                    for weights in (np.ones(len(learned), np.float32), learned)
+                )
+                tried[k] = sum(judged(validation, found) for found in scores)
         picked.append(max(tried, key=lambda k: tried[k]))
     return tuple(sorted(picked))
 
 
-def _judged(validation: Validation, columns: Sequence[int], own: np.ndarray) -> float:
-    weights = np.zeros(validation.phi.shape[2], np.float32)
-    weights[list(columns)] = own
-    return validation.judge(FixedWeights("", weights))[0]
+def judged(validation: Validation, scores: Floats) -> float:
+    """mAP of the validation queries by scores (queries, items)."""
+    return replace(validation, phi=scores[..., None]).judge(FixedWeights("", np.ones(1, np.float32)))[0]
 
 
 def columns_of(types: Sequence[int]) -> list[int]:
