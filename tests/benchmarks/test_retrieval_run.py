@@ -67,6 +67,7 @@ def test_every_part_reports_and_clutter_is_neither_asked_nor_learned_from(
     assert set(found["large"]) == {"plain", "distractors"}
     assert found["shortlist_recall"]["opar2"] == 1.0
     assert found["online_ndcg50"]["opar2"] > 0
+    assert set(found["tried"]) >= {"opar2", "hard 50%", "local 100%", "expansion by 5"}
     assert f"{PUBLISHED['caltech101']['lambdamart']:.4f}" in printed
     assert f"{PUBLISHED['corel5k']['lambdamart']:.4f}" not in printed
     for kept in (tmp_path / "out").glob("*-*.json"):
