@@ -58,8 +58,6 @@ BASELINES = ("best_fea", "uni_con")
 PARTS = ("paper", "learned", "held_out", "large", "live", "tried")
 ONE_FOLD = ("live", "tried")
 """Parts that are run on the first of the folds alone."""
-WHOLE = ("uni_con", "opar2", "ranknet")
-"""Methods that are also fitted with all hand-made types."""
 SHORTLIST_DISTRACTORS = 100_000
 
 
@@ -161,8 +159,8 @@ class Experiment:
         picked = self.picked(fold)
         few = prepared.narrowed(picked)
         rows, fitted = run_fold(few, self.protocol.methods, "picked")
-        whole = [method for method in WHOLE if method in self.protocol.methods]
-        rows += run_fold(prepared, whole, "all_types")[0] if len(picked) < len(prepared.types) else []
+        if len(picked) < len(prepared.types):
+            rows += run_fold(prepared, self.protocol.methods, "all_types")[0]
         facts: dict[str, Any] = {"picked": picked, "types": [self.hand_made[k] for k in picked]}
         if fold == 0:
             facts["figure1"] = growing(few, fitted)

@@ -23,8 +23,8 @@ from retrieval_results import FoldRows, Row
 from mediarank.evaluation.ranks import ranking
 from mediarank.learners.pairwise.phi_rankers import fit_best
 from mediarank.learners.pairwise.triplets import draw_pairs
-from mediarank.similarity.nearest import nearest
-from mediarank.similarity.phi import SIMILARITIES
+from mediarank.similarity.nearest import top
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.shortlist import Shortlist, recall
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import Floats
@@ -142,13 +142,10 @@ def shortlist_recall(
     started = time.perf_counter()
     shortlist = Shortlist.build(matrices)
     print(f"shortlist over {len(matrices[0])} items: built in {time.perf_counter() - started:.0f} s", flush=True)
-    found: dict[str, float] = {}
-    asked = np.linspace(0, len(collection.items) - 1, 20).astype(int)
-    for method, vector in weights.items():
-        shares = []
-        for place in asked:
-            queries = [np.array(rows[place]) for rows in collection.rows]
-            exact = nearest(queries, matrices, vector, 50)[0]
-            shares.append(recall(exact, shortlist.candidates(queries, 2500)))
-        found[method] = round(float(np.mean(shares)), 4)
-    return found
+    shares: dict[str, list[float]] = {method: [] for method in weights}
+    for place in np.linspace(0, len(collection.items) - 1, 20).astype(int):
+        queries = [np.array(rows[place]) for rows in collection.rows]
+        phi, candidates = phi_over_types(queries, matrices), shortlist.candidates(queries, 2500)
+        for method, vector in weights.items():
+            shares[method].append(recall(top(phi @ vector, 50), candidates))
+    return {method: round(float(np.mean(found)), 4) for method, found in shares.items()}

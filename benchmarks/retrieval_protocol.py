@@ -3,8 +3,8 @@
 Five folds; each in turn tests, the next one chooses, the other three teach. In a fold φ is scaled on training pairs,
 nine feature types are picked and all parameters chosen by the same validation queries, every method learns from the
 same 200,000 triplets, and 150 test queries are ranked against the whole collection. Every method that learns has six
-candidates. Those of LambdaMART, which takes longest, are compared on a third of the training queries, and the best one
-is fitted again on all.
+candidates. Those of the three slow methods are compared on a third of the training and of the validation queries, and
+the best one is fitted again on all.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from mediarank.types import DataError, Floats, Judgments
 FOLDS = 5
 ONLINE = ("opr", "opar1", "opar2", "ogdr")
 """Methods of the paper whose last weights are measured too, as `<method>_last`; else the average of all ranks."""
-CHOSEN_ON = {"lambdamart": 1 / 3}
-"""Share of the training queries on which the candidates of a slow method are compared."""
+SLOW = ("ranknet", "c_ascent", "lambdamart")
+CHOSEN_ON = 1 / 3
+"""Share of the training and of the validation queries on which the candidates of a slow method are compared."""
 PICKING_TRIPLETS = 50_000
 """Triplets from which OPAR-II learns while types are picked."""
 
@@ -155,12 +156,17 @@ def run_fold(prepared: Prepared, methods: Sequence[str], variant: str) -> tuple[
 
 def chosen_of(method: str, prepared: Prepared) -> Chosen:
     """The method with the best of its candidates."""
-    share = CHOSEN_ON.get(method)
-    if share is None:
+    if method not in SLOW:
         return fit_best(method, prepared.triplets, prepared.validation)
     queries = len(prepared.triplets.offsets) - 1
-    found = fit_best(method, prepared.triplets.first_queries(max(2, round(share * queries))), prepared.validation)
-    return fit_best(method, prepared.triplets, prepared.validation, [type(found.ranker)(**found.parameters)])
+    triplets = prepared.triplets.first_queries(max(2, round(CHOSEN_ON * queries)))
+    validation = prepared.validation
+    asked = np.random.default_rng(prepared.fold).permutation(len(validation.queries))
+    asked = np.sort(asked[: max(2, round(CHOSEN_ON * len(asked)))])
+    classes = {item: prepared.collection.classes[item] for item in validation.items}
+    part = Validation.of_classes(classes, [validation.queries[k] for k in asked], validation.phi[asked])
+    found = fit_best(method, triplets, part)
+    return fit_best(method, prepared.triplets, validation, [type(found.ranker)(**found.parameters)])
 
 
 def pick_types(validation: Validation, triplets: Triplets, count: int) -> tuple[int, ...]:

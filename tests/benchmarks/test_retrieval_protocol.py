@@ -21,7 +21,7 @@ from mediarank.learners.pairwise.phi_rankers import Validation
 from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.scaling import fit_scaler
 from mediarank.systems.retrieval.collection import Collection
-from mediarank.types import DataError, FeatureMatrix
+from mediarank.types import DataError, FeatureMatrix, Floats
 
 SMALL = Protocol(
     methods=("best_fea", "uni_con", "opar2", "arow"),
@@ -92,18 +92,24 @@ def test_the_whole_protocol_finds_what_is_there() -> None:
 
 def test_the_candidates_of_a_slow_method_are_compared_on_a_third(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
+    judged: list[int] = []
 
     def fitted(self: LambdaMART, data: Triplets) -> LambdaMART:
         seen.append(len(data.offsets) - 1)
         return self
 
+    def predicted(self: LambdaMART, phi: Floats) -> Floats:
+        judged.append(len(phi))
+        return phi[:, self.leaves % 3]
+
     monkeypatch.setattr(LambdaMART, "fit_triplets", fitted)
-    monkeypatch.setattr(LambdaMART, "predict", lambda self, phi: phi[:, self.leaves % 3])
+    monkeypatch.setattr(LambdaMART, "predict", predicted)
     given = collection()
     prepared = prepare(given, deal_folds(given.items, given.classes, 1), 0, SMALL)
     rows, chosen = run_fold(prepared, ("lambdamart",), "picked")
-    queries = len(prepared.triplets.offsets) - 1
+    queries, items = len(prepared.triplets.offsets) - 1, len(prepared.validation.items)
     assert seen == [round(queries / 3)] * 6 + [queries]
+    assert judged[:7] == [round(20 / 3) * items] * 6 + [20 * items]
     assert rows[0].chosen["leaves"] == chosen["lambdamart"].ranker.leaves
 
 
