@@ -54,14 +54,20 @@ def draw_distractors(labels: npt.NDArray[np.int32], count: int, types: int, rng:
 
 
 def run_large(prepared: Prepared, protocol: Protocol, instances: int, count: int) -> tuple[FoldRows, dict[str, Floats]]:
-    """mAP of the linear methods with and without distractors and the seconds of training; weights of unscaled φ."""
+    """mAP of the linear methods with and without distractors and the seconds of training; weights of unscaled φ.
+
+    Parameters are chosen with the fold's own triplets; then each method is fitted once to so many `instances`.
+    """
     collection = prepared.collection
     learning = collection.restricted_to(prepared.training)
     rng = np.random.default_rng([protocol.seed, prepared.fold, 3])
     names = [learning.classes[item] for item in learning.items]
     triplets = learning.triplets(draw_pairs(names, instances, rng, protocol.negatives), prepared.scaler)
     triplets.differences  # noqa: B018  # made outside the time
-    fitted = {method: fit_best(method, triplets, prepared.validation) for method in METHODS}
+    fitted = {}
+    for method in METHODS:
+        chosen = fit_best(method, prepared.triplets, prepared.validation)
+        fitted[method] = fit_best(method, triplets, prepared.validation, [chosen.ranker])
     weights = np.stack([found.ranker.ranking_weights for found in fitted.values()]).astype(np.float32)
     code = {name: k for k, name in enumerate(sorted(set(collection.classes.values())))}
     own = np.array([code[collection.classes[item]] for item in collection.items], np.int32)
