@@ -12,6 +12,7 @@ learned   learned similarities with these nine types, with the network and with 
 held_out  the same for queries of classes that were never seen
 large     three million training triplets (table 3), a million distractors (figure 2), recall of shortlists
 live      queries arrive one by one, and methods learn from the first 50 results (figures 3 and 4)
+tried     ideas that were not kept, by validation queries of the first fold (retrieval_tried.py)
 
 --out keeps the result of every part and fold, so that a run can be resumed or done in pieces (--parts, --folds), and
 gets the tables and figures. --per-class makes it a sample. The last line is one JSON object.
@@ -36,6 +37,7 @@ from retrieval_online import live_learners, simulate
 from retrieval_protocol import FOLDS, Prepared, Protocol, deal_folds, pick_types, prepare, run_fold
 from retrieval_results import FoldRows, Results, best_by_validation, maps, significance, table, variants
 from retrieval_speed import learning, searching
+from retrieval_tried import run_tried
 from retrieval_types import NETWORK, TYPES, describe
 from retrieval_variants import feature_sets, run_held_out, run_learned
 
@@ -53,9 +55,9 @@ COLUMNS = {
 PUBLISHED = {source: dict(zip(ROWS, column, strict=True)) for source, column in COLUMNS.items()}
 """Table 2; which subset and database of Corel it is of, the paper does not name."""
 BASELINES = ("best_fea", "uni_con")
-PARTS = ("paper", "learned", "held_out", "large", "live")
-WHOLE = ("uni_con", "opar2", "ranknet")
-"""Methods that are also fitted with all hand-made types."""
+PARTS = ("paper", "learned", "held_out", "large", "live", "tried")
+ONE_FOLD = ("live", "tried")
+"""Parts that are run on the first of the folds alone."""
 SHORTLIST_DISTRACTORS = 100_000
 
 
@@ -134,7 +136,7 @@ class Experiment:
         found: dict[str, list[FoldRows]] = {}
         for part in self.options.parts:
             found[part] = []
-            for fold in self.options.folds[:1] if part == "live" else self.options.folds:
+            for fold in self.options.folds[:1] if part in ONE_FOLD else self.options.folds:
                 started = time.process_time()
                 found[part].append(self.results.once(part, fold, lambda p=part, f=fold: getattr(self, p)(f)))
                 print(f"{part}, fold {fold}: {time.process_time() - started:.0f} s of processor time", flush=True)
@@ -157,8 +159,8 @@ class Experiment:
         picked = self.picked(fold)
         few = prepared.narrowed(picked)
         rows, fitted = run_fold(few, self.protocol.methods, "picked")
-        whole = [method for method in WHOLE if method in self.protocol.methods]
-        rows += run_fold(prepared, whole, "all_types")[0] if len(picked) < len(prepared.types) else []
+        if len(picked) < len(prepared.types):
+            rows += run_fold(prepared, self.protocol.methods, "all_types")[0]
         facts: dict[str, Any] = {"picked": picked, "types": [self.hand_made[k] for k in picked]}
         if fold == 0:
             facts["figure1"] = growing(few, fitted)
@@ -206,6 +208,9 @@ class Experiment:
         }
         return FoldRows(fold, queries, [], facts)
 
+    def tried(self, fold: int) -> FoldRows:
+        return run_tried(self.prepared(fold).narrowed(self.picked(fold)), self.protocol)
+
     def show_paper(self, folds: list[FoldRows]) -> None:
         published = {} if self.options.per_class else PUBLISHED.get(self.described.source, {})
         found = table(folds)
@@ -248,6 +253,10 @@ class Experiment:
         print("\nlive: mean nDCG@50 and processor seconds of learning after all queries (figures 3 and 4)")
         print(pd.DataFrame(folds[0].facts).T.to_string())
 
+    def show_tried(self, folds: list[FoldRows]) -> None:
+        print(f"\ntried and not kept: mAP of the validation queries of fold {folds[0].fold}")
+        print(pd.Series(folds[0].facts["validation_map"]).round(4).to_string())
+
     def json(self, found: Mapping[str, list[FoldRows]]) -> dict[str, Any]:
         paper, learned = found.get("paper", []), found.get("learned", [])
         report: dict[str, Any] = {"items": len(self.items), "folds": len(self.options.folds), "map": {}}
@@ -273,6 +282,8 @@ class Experiment:
         if found.get("live"):
             report["online_ndcg50"] = {m: f["ndcg50"] for m, f in found["live"][0].facts.items()}
             report["online_s"] = {m: f["s"] for m, f in found["live"][0].facts.items()}
+        if found.get("tried"):
+            report["tried"] = {m: round(value, 4) for m, value in found["tried"][0].facts["validation_map"].items()}
         return report
 
 

@@ -23,8 +23,8 @@ from retrieval_results import FoldRows, Row
 from mediarank.evaluation.ranks import ranking
 from mediarank.learners.pairwise.phi_rankers import fit_best
 from mediarank.learners.pairwise.triplets import draw_pairs
-from mediarank.similarity.nearest import nearest
-from mediarank.similarity.phi import SIMILARITIES
+from mediarank.similarity.nearest import top
+from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.shortlist import Shortlist, recall
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.types import Floats
@@ -54,14 +54,20 @@ def draw_distractors(labels: npt.NDArray[np.int32], count: int, types: int, rng:
 
 
 def run_large(prepared: Prepared, protocol: Protocol, instances: int, count: int) -> tuple[FoldRows, dict[str, Floats]]:
-    """mAP of the linear methods with and without distractors and the seconds of training; weights of unscaled φ."""
+    """mAP of the linear methods with and without distractors and the seconds of training; weights of unscaled φ.
+
+    Parameters are chosen with the fold's own triplets; then each method is fitted once to so many `instances`.
+    """
     collection = prepared.collection
     learning = collection.restricted_to(prepared.training)
     rng = np.random.default_rng([protocol.seed, prepared.fold, 3])
     names = [learning.classes[item] for item in learning.items]
     triplets = learning.triplets(draw_pairs(names, instances, rng, protocol.negatives), prepared.scaler)
     triplets.differences  # noqa: B018  # made outside the time
-    fitted = {method: fit_best(method, triplets, prepared.validation) for method in METHODS}
+    fitted = {}
+    for method in METHODS:
+        chosen = fit_best(method, prepared.triplets, prepared.validation)
+        fitted[method] = fit_best(method, triplets, prepared.validation, [chosen.ranker])
     weights = np.stack([found.ranker.ranking_weights for found in fitted.values()]).astype(np.float32)
     code = {name: k for k, name in enumerate(sorted(set(collection.classes.values())))}
     own = np.array([code[collection.classes[item]] for item in collection.items], np.int32)
@@ -142,13 +148,10 @@ def shortlist_recall(
     started = time.perf_counter()
     shortlist = Shortlist.build(matrices)
     print(f"shortlist over {len(matrices[0])} items: built in {time.perf_counter() - started:.0f} s", flush=True)
-    found: dict[str, float] = {}
-    asked = np.linspace(0, len(collection.items) - 1, 20).astype(int)
-    for method, vector in weights.items():
-        shares = []
-        for place in asked:
-            queries = [np.array(rows[place]) for rows in collection.rows]
-            exact = nearest(queries, matrices, vector, 50)[0]
-            shares.append(recall(exact, shortlist.candidates(queries, 2500)))
-        found[method] = round(float(np.mean(shares)), 4)
-    return found
+    shares: dict[str, list[float]] = {method: [] for method in weights}
+    for place in np.linspace(0, len(collection.items) - 1, 20).astype(int):
+        queries = [np.array(rows[place]) for rows in collection.rows]
+        phi, candidates = phi_over_types(queries, matrices), shortlist.candidates(queries, 2500)
+        for method, vector in weights.items():
+            shares[method].append(recall(top(phi @ vector, 50), candidates))
+    return {method: round(float(np.mean(found)), 4) for method, found in shares.items()}

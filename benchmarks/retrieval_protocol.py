@@ -3,8 +3,8 @@
 Five folds; each in turn tests, the next one chooses, the other three teach. In a fold φ is scaled on training pairs,
 nine feature types are picked and all parameters chosen by the same validation queries, every method learns from the
 same 200,000 triplets, and 150 test queries are ranked against the whole collection. Every method that learns has six
-candidates. Those of LambdaMART, which takes longest, are compared on a third of the training queries, and the best one
-is fitted again on all.
+candidates. Those of the three slow methods are compared on a third of the training and of the validation queries, and
+the best one is fitted again on all.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
 from mediarank.systems.retrieval.collection import Collection
-from mediarank.types import DataError, Judgments
+from mediarank.types import DataError, Floats, Judgments
 
 FOLDS = 5
 ONLINE = ("opr", "opar1", "opar2", "ogdr")
 """Methods of the paper whose last weights are measured too, as `<method>_last`; else the average of all ranks."""
-CHOSEN_ON = {"lambdamart": 1 / 3}
-"""Share of the training queries on which the candidates of a slow method are compared."""
+SLOW = ("ranknet", "c_ascent", "lambdamart")
+CHOSEN_ON = 1 / 3
+"""Share of the training and of the validation queries on which the candidates of a slow method are compared."""
 PICKING_TRIPLETS = 50_000
 """Triplets from which OPAR-II learns while types are picked."""
 
@@ -155,12 +156,17 @@ def run_fold(prepared: Prepared, methods: Sequence[str], variant: str) -> tuple[
 
 def chosen_of(method: str, prepared: Prepared) -> Chosen:
     """The method with the best of its candidates."""
-    share = CHOSEN_ON.get(method)
-    if share is None:
+    if method not in SLOW:
         return fit_best(method, prepared.triplets, prepared.validation)
     queries = len(prepared.triplets.offsets) - 1
-    found = fit_best(method, prepared.triplets.first_queries(max(2, round(share * queries))), prepared.validation)
-    return fit_best(method, prepared.triplets, prepared.validation, [type(found.ranker)(**found.parameters)])
+    triplets = prepared.triplets.first_queries(max(2, round(CHOSEN_ON * queries)))
+    validation = prepared.validation
+    asked = np.random.default_rng(prepared.fold).permutation(len(validation.queries))
+    asked = np.sort(asked[: max(2, round(CHOSEN_ON * len(asked)))])
+    classes = {item: prepared.collection.classes[item] for item in validation.items}
+    part = Validation.of_classes(classes, [validation.queries[k] for k in asked], validation.phi[asked])
+    found = fit_best(method, triplets, part)
+    return fit_best(method, prepared.triplets, validation, [type(found.ranker)(**found.parameters)])
 
 
 def pick_types(validation: Validation, triplets: Triplets, count: int) -> tuple[int, ...]:
@@ -168,24 +174,29 @@ def pick_types(validation: Validation, triplets: Triplets, count: int) -> tuple[
 
     What counts is the mean of two mAPs: of plain addition (Uni-Con), and of weights that OPAR-II learns.
     """
-    types = validation.phi.shape[2] // len(SIMILARITIES)
+    width = len(SIMILARITIES)
+    types = validation.phi.shape[2] // width
+    parts = [np.ascontiguousarray(validation.phi[..., width * k : width * (k + 1)]) for k in range(types)]
     differences = triplets.differences[:PICKING_TRIPLETS]
     picked: list[int] = []
     while len(picked) < min(count, types):
         tried: dict[int, float] = {}
         for k in range(types):
             if k not in picked:
-                columns = columns_of([*picked, k])
-                learned = OPAR2(C=0.01).fit(np.ascontiguousarray(differences[:, columns])).ranking_weights
-                tried[k] = sum(_judged(validation, columns, w) for w in (np.ones(len(columns)), learned))
+                own = [*picked, k]
+                learned = OPAR2(C=0.01).fit(np.ascontiguousarray(differences[:, columns_of(own)])).ranking_weights
+                scores = (
+                    sum(parts[t] @ w for t, w in zip(own, weights.reshape(-1, width), strict=True))
+                    for weights in (np.ones(len(learned), np.float32), learned)
+                )
+                tried[k] = sum(judged(validation, found) for found in scores)
         picked.append(max(tried, key=lambda k: tried[k]))
     return tuple(sorted(picked))
 
 
-def _judged(validation: Validation, columns: Sequence[int], own: np.ndarray) -> float:
-    weights = np.zeros(validation.phi.shape[2], np.float32)
-    weights[list(columns)] = own
-    return validation.judge(FixedWeights("", weights))[0]
+def judged(validation: Validation, scores: Floats) -> float:
+    """mAP of the validation queries by scores (queries, items)."""
+    return replace(validation, phi=scores[..., None]).judge(FixedWeights("", np.ones(1, np.float32)))[0]
 
 
 def columns_of(types: Sequence[int]) -> list[int]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import retrieval_online
+import retrieval_tried
 from retrieval_large import count_above, draw_distractors, run_large, shortlist_recall
 from retrieval_online import Retrained, live_learners, simulate
 from retrieval_protocol import FOLDS, Protocol, deal_folds, pick_types, prepare, run_fold
@@ -17,10 +18,10 @@ from retrieval_variants import feature_sets, run_held_out, run_learned
 
 from mediarank.learners.pairwise.lambdamart import LambdaMART
 from mediarank.learners.pairwise.phi_rankers import Validation
-from mediarank.learners.pairwise.triplets import Triplets
+from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.scaling import fit_scaler
 from mediarank.systems.retrieval.collection import Collection
-from mediarank.types import DataError, FeatureMatrix
+from mediarank.types import DataError, FeatureMatrix, Floats
 
 SMALL = Protocol(
     methods=("best_fea", "uni_con", "opar2", "arow"),
@@ -91,18 +92,24 @@ def test_the_whole_protocol_finds_what_is_there() -> None:
 
 def test_the_candidates_of_a_slow_method_are_compared_on_a_third(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
+    judged: list[int] = []
 
     def fitted(self: LambdaMART, data: Triplets) -> LambdaMART:
         seen.append(len(data.offsets) - 1)
         return self
 
+    def predicted(self: LambdaMART, phi: Floats) -> Floats:
+        judged.append(len(phi))
+        return phi[:, self.leaves % 3]
+
     monkeypatch.setattr(LambdaMART, "fit_triplets", fitted)
-    monkeypatch.setattr(LambdaMART, "predict", lambda self, phi: phi[:, self.leaves % 3])
+    monkeypatch.setattr(LambdaMART, "predict", predicted)
     given = collection()
     prepared = prepare(given, deal_folds(given.items, given.classes, 1), 0, SMALL)
     rows, chosen = run_fold(prepared, ("lambdamart",), "picked")
-    queries = len(prepared.triplets.offsets) - 1
+    queries, items = len(prepared.triplets.offsets) - 1, len(prepared.validation.items)
     assert seen == [round(queries / 3)] * 6 + [queries]
+    assert judged[:7] == [round(20 / 3) * items] * 6 + [20 * items]
     assert rows[0].chosen["leaves"] == chosen["lambdamart"].ranker.leaves
 
 
@@ -203,6 +210,37 @@ def test_distractors_cost_precision_and_shortlists_find_what_is_near(tmp_path: P
     places = [given.position[item] for item in prepared.training]
     shares = shortlist_recall(prepared.collection, {"opar2": weights["opar2"]}, drawn, places, tmp_path)
     assert shares["opar2"] == 1.0, "a shortlist of 2,500 holds all of 550"
+
+
+def test_hard_negatives_are_the_nearest_of_other_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval_tried, "HARD", 5)
+    given = collection()
+    scaler = fit_scaler(given.rows, 2000, np.random.default_rng(0))
+    drawn = draw_pairs([given.classes[i] for i in given.items], 600, np.random.default_rng(1))
+    hard = retrieval_tried.hard_negatives(given, drawn, scaler, 1.0, np.random.default_rng(2))
+    np.testing.assert_array_equal(hard.item[drawn.relevant], drawn.item[drawn.relevant])
+    query = int(drawn.query[0])
+    scores = given.scaled_phi(given.items[query], scaler).sum(axis=1)
+    other = np.array([given.classes[i] != given.classes[given.items[query]] for i in given.items])
+    nearest = np.argsort(-np.where(other, scores, -np.inf))[:5]
+    assert set(hard.item[(drawn.visit == 0) & ~drawn.relevant]) == set(nearest)
+    same = retrieval_tried.hard_negatives(given, drawn, scaler, 0.0, np.random.default_rng(2))
+    np.testing.assert_array_equal(same.item, drawn.item)
+
+
+def test_crowded_items_and_expanded_queries() -> None:
+    """By hand: all scores of one item with the others, and those of a query's first result."""
+    given = collection(count=60)
+    scaler = fit_scaler(given.rows, 2000, np.random.default_rng(0))
+    weights = np.ones(16, np.float32)
+    scores = np.array([given.scaled_phi(item, scaler) @ weights for item in given.items])
+    others = np.where(np.eye(60, dtype=bool), -np.inf, scores)
+    crowd = retrieval_tried.crowding(given, scaler, weights, np.random.default_rng(0))
+    np.testing.assert_allclose(crowd, np.sort(others, axis=0)[-10:].mean(axis=0), atol=1e-3)
+    queries = list(given.items[3:6])
+    wider = retrieval_tried.expanded(given, scaler, weights, queries, scores[3:6].astype(np.float32), 1)
+    for k, row in enumerate(wider):
+        np.testing.assert_allclose(row, scores[3 + k] + scores[others[3 + k].argmax()], atol=1e-3)
 
 
 def test_live_methods_learn_and_uni_con_does_not() -> None:

@@ -12,7 +12,13 @@ from made_triplets import made_triplets
 
 from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.pairwise import lambdamart
-from mediarank.learners.pairwise.coordinate_ascent import CoordinateAscent, _mean_ap, mean_average_precision
+from mediarank.learners.pairwise.coordinate_ascent import (
+    CoordinateAscent,
+    _Lists,
+    _mean_ap,
+    _write_keys,
+    mean_average_precision,
+)
 from mediarank.learners.pairwise.lambdamart import LambdaMART
 from mediarank.learners.pairwise.phi_rankers import CURVED, RANKERS, FixedWeights, Validation, fit_best, ranker_arrays
 from mediarank.learners.pairwise.ranknet import RankNet, _gradients
@@ -101,14 +107,22 @@ def test_ranksvm_is_at_its_optimum() -> None:
 
 
 def test_the_training_map_is_the_metric() -> None:
-    data = made_triplets(6)
-    scores = data.phi[:, 0].astype(np.float64)
-    values = [
-        average_precision(data.relevant[a:b], scores[a:b])
-        for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)
-    ]
-    assert mean_average_precision(scores, data) == pytest.approx(np.nanmean(values))
-    assert _mean_ap.py_func(scores, data.relevant, data.offsets) == pytest.approx(np.nanmean(values))
+    """With lists of unlike lengths, negative scores and equal ones."""
+    whole = made_triplets(6)
+    kept = np.random.default_rng(1).random(len(whole.phi)) < 0.7
+    none = np.empty(0, np.intp)
+    data = Triplets(whole.phi[kept], whole.query[kept], whole.relevant[kept], none, none)
+    assert len(set(np.diff(data.offsets))) > 1
+    for scores in (data.phi[:, 0], np.round(data.phi[:, 0]), -0.0 * data.phi[:, 0]):
+        values = [
+            average_precision(data.relevant[a:b], scores[a:b])
+            for a, b in zip(data.offsets[:-1], data.offsets[1:], strict=True)
+        ]
+        assert mean_average_precision(scores, data) == pytest.approx(np.nanmean(values))
+        lists = _Lists.of(data)
+        _write_keys.py_func(np.ascontiguousarray(scores).view(np.uint32), data.relevant, data.offsets, lists.keys)
+        lists.keys.sort(axis=1)
+        assert _mean_ap.py_func(lists.keys, data.offsets) == pytest.approx(np.nanmean(values))
 
 
 def test_coordinate_ascent_never_descends_and_stays_on_the_sphere() -> None:
