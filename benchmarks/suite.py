@@ -26,7 +26,7 @@ BUSY = "while True: pass"
 
 def run_order(seed: int, paths: Sequence[str]) -> tuple[float, str]:
     """Seconds that `make test` takes in this order, and what it printed about failures, or nothing."""
-    command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+    command = [sys.executable, "-m", "pytest", "-n", "auto"]
     began = time.perf_counter()
     ended = subprocess.run(
         [*command, "-m", "not slow", f"--randomly-seed={seed}", *paths],
