@@ -7,6 +7,7 @@ takes longest begins first, so that the workers end together.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -62,6 +63,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {group: place for place, group in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(_group(item.nodeid.split("::", 1)[0]), len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking again and again at all that the imports have made."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
