@@ -35,7 +35,7 @@ run: env ## generate the demo collection, run the pipeline, record it, print the
 	$(BIN)/mediarank run
 
 test: env ## the tests without the drills, shuffled; the seed is printed at the end
-	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow"
 
 drills: env ## the tests that take minutes: real servers, killed processes, whole runs
 	$(BIN)/python -m pytest -m "$(DRILLS)"

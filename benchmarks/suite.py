@@ -1,6 +1,6 @@
 """The test suite in many orders: does it pass in every one, and how long does it take?
 
-    python benchmarks/suite.py                    # ten orders: over an hour on two cores
+    python benchmarks/suite.py                    # ten orders: about an hour on two cores
     python benchmarks/suite.py --orders 2 --busy 4    # while four processes keep the machine busy
     python benchmarks/suite.py --orders 3 tests/ops/runs
 
@@ -24,20 +24,21 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 BUSY = "while True: pass"
 
 
-def run_order(seed: int, paths: Sequence[str]) -> tuple[float, str]:
-    """Seconds that `make test` takes in this order, and what it printed about failures, or nothing."""
-    command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "loadfile", "--no-loadscope-reorder"]
+def run_order(seed: int, paths: Sequence[str]) -> tuple[float, str, str]:
+    """Seconds that `make test` takes in this order, pytest's last line, and which tests failed, or nothing."""
+    command = [sys.executable, "-m", "pytest", "-n", "auto", "-m", "not slow", f"--randomly-seed={seed}", *paths]
     began = time.perf_counter()
-    ended = subprocess.run(
-        [*command, "-m", "not slow", f"--randomly-seed={seed}", *paths],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, errors="replace", check=False)
     seconds = time.perf_counter() - began
-    lines = [line for line in ended.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return seconds, "" if not ended.returncode else "\n".join(lines) or ended.stdout[-2000:] + ended.stderr[-2000:]
+    lines = ended.stdout.splitlines()
+    last = next((line.strip("= ") for line in reversed(lines) if " passed" in line or " failed" in line), "no result")
+    if not ended.returncode:
+        return seconds, last, ""
+    log = REPOSITORY / f".mediarank/suite-{seed}.log"
+    log.parent.mkdir(exist_ok=True)
+    log.write_text(ended.stdout + ended.stderr)
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
+    return seconds, last, "\n".join([*failed, f"exit code {ended.returncode}; all that was printed: {log}"])
 
 
 @contextlib.contextmanager
@@ -62,10 +63,10 @@ def main() -> None:
     seconds, failures = [], 0
     with busy(arguments.busy):
         for seed in range(arguments.seed, arguments.seed + arguments.orders):
-            took, failed = run_order(seed, arguments.paths)
+            took, last, failed = run_order(seed, arguments.paths)
             seconds.append(took)
             failures += bool(failed)
-            print(f"--randomly-seed={seed}: {'FAILED' if failed else 'passed'}, {took:.0f} s", flush=True)
+            print(f"--randomly-seed={seed}: {'FAILED' if failed else 'passed'}, {took:.0f} s ({last})", flush=True)
             if failed:
                 print(failed, flush=True)
     middle = round(statistics.median(seconds), 1)

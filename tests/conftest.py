@@ -1,15 +1,18 @@
 """The order of the tests, and a guard that every test leaves the process as it found it.
 
-pytest-randomly shuffles the tests; its seed is printed at the end, and `--randomly-seed=N` repeats that order. The
-files that take longest begin first, so that several workers end together.
+pytest-randomly shuffles the tests; its seed is printed at the end, and `--randomly-seed=N` repeats that order. With
+several workers the tests of a file stay on one of them, and so do those of a folder that share a costly fixture; what
+takes longest begins first, so that the workers end together.
 """
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import cv2  # noqa: F401 - importing it sets LD_LIBRARY_PATH: here, so that no test is blamed for it
 import dvc  # noqa: F401 - importing it sets the level of asyncio's logger: the same
@@ -29,11 +32,43 @@ os.environ.update(
 )
 logging.getLogger("mlflow.store.db.utils").setLevel(logging.WARNING)
 
-LONGEST = ("test_whole_line.py", "test_script.py", "test_pipeline_flow.py")
+TOGETHER = ("tests/flows/", "tests/asking/")
+"""One Prefect server, one workspace with four fitted systems."""
+LONGEST = (
+    "tests/test_whole_line.py", "tests/flows/", "tests/stages/test_wire.py", "tests/explorer/test_browser.py",
+    "tests/ops/runs/test_side_by_side.py", "tests/ops/models/test_model_app.py", "tests/test_disk.py",
+    "tests/systems/annotation/test_fit.py", "tests/asking/",
+)  # fmt: skip
+
+
+def _group(path: str) -> str:
+    """What stays on one worker: a file, or one of the folders above."""
+    return next((folder for folder in TOGETHER if path.startswith(folder)), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out groups, in the order in which the tests are sorted."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    config.option.loadscopereorder = False
+
+    class Scheduling(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid.split("::", 1)[0])
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
+    places = {group: place for place, group in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(_group(item.nodeid.split("::", 1)[0]), len(places)))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking again and again at all that the imports have made."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -126,6 +126,7 @@ def test_tracking_is_idempotent(project: Path) -> None:
     assert len(nested) == len(SYSTEMS), "one a system"
 
 
+@pytest.mark.slow  # with a few text files: tests/ops/runs/test_side_by_side.py; which stages: tests/stages/test_wire.py
 def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
     # What the report is compared with belongs to the version, as params.yaml does (decision 13).
     version = {name: (project / name).read_text() for name in ("params.yaml", "baseline/report.json")}
@@ -144,6 +145,7 @@ def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
     assert (project / "dvc.lock").read_text() == lock
 
 
+@pytest.mark.slow  # what a check says: tests/ops/test_checks_run.py; what a failure stops: test_side_by_side.py
 def test_a_wrong_collection_stops_the_run_with_an_explanation(project: Path) -> None:
     before = (project / "params.yaml").read_text()
     try:

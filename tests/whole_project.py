@@ -13,9 +13,11 @@ import yaml
 from mediarank.ops.services.environment import quiet_environment
 
 ROOT = Path(__file__).parents[1]
-SMALL = {"images": 96, "clips": 64, "seed": 3}
+SMALL = {"images": 96, "clips": 48, "seed": 3}
 IMAGE_FEATURES = ("lab_thirds", "hog")
 CLASSIFIERS = ["motion", "objects", "scene", "sound"]
+WORDS = 40
+"""Of codebooks, whose fit would take most of the time."""
 FEATURES = (*IMAGE_FEATURES, "gist_frames", "motion", "sound")
 
 
@@ -72,6 +74,9 @@ def keep_features(project: Path) -> None:
     for section in ("features", "base_models"):
         kept = {name: settings for name, settings in params[section].items() if name in FEATURES}
         change_params(project, section, None, kept)
+    for name in ("motion", "sound"):
+        change_params(project, "features", name, {**params["features"][name], "words": WORDS})
+    change_params(project, "evaluation", "resamples", 100)
     systems = params["systems"]
     systems["concepts"] |= {"base_models": list(IMAGE_FEATURES), "rounds": 20, "lambdas": [], "cost_weights": [0.0]}
     systems["events"] |= {"base_models": ["gist_frames"], "repeats": 5, "classifiers": CLASSIFIERS}

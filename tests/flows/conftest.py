@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import toy_project
@@ -33,16 +34,24 @@ def _prefect_loggers_as_before() -> Iterator[None]:
         logger.filters[:] = filters
 
 
+# What Prefect's server would do all the time, and no test of flows needs.
+IDLE = (
+    "CANCELLATION_CLEANUP", "CLEANUP_RECONCILER", "FOREMAN", "LATE_RUNS", "PAUSE_EXPIRATIONS", "REPOSSESSOR",
+    "SCHEDULER", "TRIGGERS",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="session")
 def prefect_server() -> Iterator[str]:
     """The address of a Prefect server that lasts as long as this worker's tests."""
-    from prefect.settings import PREFECT_API_URL, PREFECT_FLOWS_HEARTBEAT_FREQUENCY, temporary_settings
+    from prefect import settings
     from prefect.testing.utilities import prefect_test_harness
 
+    without: dict[Any, Any] = {getattr(settings, f"PREFECT_SERVER_SERVICES_{name}_ENABLED"): False for name in IDLE}
     # Heartbeats would hold up the end of every flow run by up to a second.
-    without_heartbeats = temporary_settings({PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None})
-    with prefect_test_harness(server_startup_timeout=240), without_heartbeats:
-        yield str(PREFECT_API_URL.value())
+    without[settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY] = None
+    with settings.temporary_settings(without), prefect_test_harness(server_startup_timeout=240):
+        yield str(settings.PREFECT_API_URL.value())
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,7 @@ NOTE = FollowUp(
 def _our_follow_up(prefect_server: str) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow_module, "FOLLOW_UPS", (NOTE,))
+        patch.setenv("MEDIARANK_JOBS", "2")  # stages that wait for each other need two, however many cores there are
         yield
 
 

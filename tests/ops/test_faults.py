@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import toy_project
 import versioned_project
+from waiting import wait_for
 
 from mediarank.ops.runs import tracking
 from mediarank.ops.runs.dvc_repair import GUARD, LISTED, repair_rwlock
@@ -141,14 +142,13 @@ def test_kill_9_between_and_within_stages_changes_no_byte(tmp_path: Path) -> Non
     project = toy_project.copy(undisturbed, tmp_path / "killed")
     toy_project.plain_repro(undisturbed)
     for stage in ("left", "report"):
+        (project / "pause").write_text(stage)
         run = subprocess.Popen([sys.executable, "-m", "dvc", "repro", "--quiet"], cwd=project, start_new_session=True)
-        deadline = time.monotonic() + 200
-        while stage not in toy_project.ran(project):
-            assert time.monotonic() < deadline
-            assert run.poll() is None, "it ended by itself"
-            time.sleep(0.01)
+        wait_for(lambda stage=stage, run=run: (project / f"{stage}.here").exists() or run.poll() is not None)
+        assert run.poll() is None, "it ended by itself"
         os.killpg(run.pid, signal.SIGKILL)
         run.wait()
+        (project / "pause").unlink()
         repair_rwlock(project)
     toy_project.plain_repro(project)
     assert toy_project.contents(project) == toy_project.contents(undisturbed)

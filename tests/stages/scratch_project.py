@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from process_state import restored
 
 ROOT = Path(__file__).parents[2]
 COPIED = (
@@ -37,6 +37,10 @@ def make(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    for compiled in (ROOT / "src").rglob("__pycache__/*.nb[ic]"):  # numba's: kernels need not be compiled again
+        kept = folder / compiled.relative_to(ROOT)
+        kept.parent.mkdir(exist_ok=True)
+        shutil.copy2(compiled, kept)
     subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
     return folder
@@ -76,9 +80,21 @@ def stages(project: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
+def status(project: Path, *targets: str) -> dict[str, Any]:
+    """What `dvc status` says, in this process: starting Python and importing DVC would take most of the time."""
+    with restored():  # DVC sets up logging for the whole process
+        from dvc.repo import Repo
+
+        os.chdir(project)  # stages elsewhere have longer names
+        with Repo() as repo:
+            found: dict[str, Any] = repo.status(targets=list(targets))
+    return found
+
+
 def changed(project: Path) -> set[str]:
     """The stages that `dvc status` lists because something that they read has changed."""
-    status = json.loads(must_run(project, "dvc", "status", "--json"))
     return {
-        stage for stage, entries in status.items() if any("changed deps" in e for e in entries if isinstance(e, dict))
+        stage
+        for stage, entries in status(project).items()
+        if any("changed deps" in entry for entry in entries if isinstance(entry, dict))
     }

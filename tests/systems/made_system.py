@@ -97,7 +97,9 @@ def measure(scores: Mapping[str, FeatureMatrix], labels: Labels, config: Evaluat
         for method, s in scores.items()
     }
     table = pd.DataFrame({"method": list(right), "query": "all", "accuracy": list(right.values())})
-    return Measured({m: {"accuracy": value} for m, value in right.items()}, table, table, table)
+    spread = dict.fromkeys(("mean", "low", "high"), table["accuracy"])
+    summary = pd.DataFrame({"method": table["method"], "metric": "accuracy", **spread, "queries": 1, "skipped": 0})
+    return Measured({m: {"accuracy": value} for m, value in right.items()}, summary, table, table)
 
 
 def section(result: SystemResult, thumbnail: Any, depth: int) -> Section:

@@ -30,6 +30,12 @@ def plain(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return finished
 
 
+@pytest.fixture(autouse=True)
+def _two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stages that wait for each other need two processes, however many cores there are."""
+    monkeypatch.setenv("MEDIARANK_JOBS", "2")
+
+
 @pytest.fixture
 def fresh(template: Path, tmp_path: Path) -> Path:
     return toy_project.copy(template, tmp_path / "project")

@@ -45,7 +45,7 @@ def ask(address: str, body: Any = None, headers: Mapping[str, str] = MappingProx
         request.add_header("Content-Type", "application/json")
     for _ in range(100):
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - loopback
+            with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310 - loopback
                 text = answer.read().decode()
                 return json.loads(text) if text.startswith(("{", "[")) else text
         except urllib.error.HTTPError as error:

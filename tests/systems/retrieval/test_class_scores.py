@@ -15,7 +15,7 @@ from mediarank.learners.pairwise.phi_rankers import FixedWeights, Validation
 from mediarank.similarity.phi import phi
 from mediarank.similarity.shortlist import Shortlist
 from mediarank.systems.contract import Inputs
-from mediarank.systems.model import Parts
+from mediarank.systems.model import Fitted, Parts
 from mediarank.systems.retrieval.class_scores import fit_class_scores
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
@@ -55,8 +55,14 @@ def corners(count: int = 240, classes: int = 6) -> Inputs:
     )
 
 
-def test_class_probabilities_join_what_looks_different() -> None:
-    model = fit(corners(), CONFIG).model
+@pytest.fixture(scope="module")
+def fitted() -> Fitted:
+    """Not to be changed."""
+    return fit(corners(), CONFIG)
+
+
+def test_class_probabilities_join_what_looks_different(fitted: Fitted) -> None:
+    model = fitted.model
     assert model.validation["posteriors"] > model.validation["uni_con"] + 0.2
     assert model.validation["learned_similarity"] > model.validation["opar2"]
     assert model.validation["unlabelled"] > model.validation["uni_con"], "noise is left out"
@@ -80,9 +86,8 @@ def test_training_items_have_scores_of_a_fit_without_them() -> None:
     np.testing.assert_array_equal(found[80:81], scores.probabilities([collection.rows[0][80:81]]), "on its own")
 
 
-def test_the_model_opens_from_its_files_and_takes_new_items() -> None:
+def test_the_model_opens_from_its_files_and_takes_new_items(fitted: Fitted) -> None:
     given = corners()
-    fitted = fit(given, CONFIG)
     arrays, facts = fitted.model.to_arrays()
     facts = json.loads(json.dumps(facts, allow_nan=False))
     assert all(array.dtype != object for array in arrays.values())
@@ -107,10 +112,10 @@ def test_the_model_opens_from_its_files_and_takes_new_items() -> None:
 
 
 @pytest.mark.parametrize("method", [*LEARNED_METHODS, "ranknet"])
-def test_search_explanation_and_feedback_know_the_learned_dimensions(method: str) -> None:
+def test_search_explanation_and_feedback_know_the_learned_dimensions(method: str, fitted: Fitted) -> None:
     given = corners()
-    model = fit(given, replace(CONFIG, serve=method)).model
-    assert isinstance(model, Model)
+    arrays, facts = fitted.model.to_arrays()
+    model = Model.from_arrays(arrays, {**facts, "served": method}, Parts(given.features))
     live = LiveRanker(model)
     query = given.roles.items("test")[1]
     vectors = live.vectors(query)
@@ -132,9 +137,9 @@ def test_search_explanation_and_feedback_know_the_learned_dimensions(method: str
     assert after[last] - after[first] > before[last] - before[first]
 
 
-def test_the_first_learned_cosine_is_the_probability_of_one_class() -> None:
+def test_the_first_learned_cosine_is_the_probability_of_one_class(fitted: Fitted) -> None:
     """Up to a factor per query; an item whose class is unsure is far from all."""
-    model = fit(corners(), CONFIG).model
+    model = fitted.model
     probabilities = np.array([[0.9, 0.1, 0.0], [0.4, 0.3, 0.3], [0.1, 0.8, 0.1]], np.float32)
     items, asked = as_items(probabilities, None)[0], as_queries(probabilities, None)[0]
     cosines = np.array([phi(query, items)[:, 0] for query in asked])
@@ -186,9 +191,10 @@ def test_a_network_over_similarities_is_served_where_it_validates_best() -> None
     assert np.mean([table["class"][place[hit.item]] == table["class"][0] for hit in hits]) > 0.9
 
 
-def test_what_is_served_does_not_lose_on_classes_never_seen() -> None:
+def test_what_is_served_does_not_lose_on_classes_never_seen(fitted: Fitted) -> None:
     """Left-out classes look like known ones at one end, so posteriors alone confuse them."""
-    known, either = (fit(corners(), replace(CONFIG, new_classes=new)).model for new in (False, True))
+    assert CONFIG.new_classes
+    known, either = fit(corners(), replace(CONFIG, new_classes=False)).model, fitted.model
     assert known.served in LEARNED_METHODS
     assert known.validation[known.served] == max(known.validation.values())
     assert either.validation[either.served] <= known.validation[known.served]
@@ -212,11 +218,11 @@ def test_types_that_are_not_compared_count_nowhere() -> None:
     assert Config(features=("gist", "hog"), unlabelled=("hog",)).whitened_types == ("hog",)
 
 
-def test_classes_of_test_items_are_not_looked_at() -> None:
+def test_classes_of_test_items_are_not_looked_at(fitted: Fitted) -> None:
     given = corners()
     table = given.labels["classes"].copy()
     secret = table["item"].isin(given.roles.items("test"))
     table.loc[secret, "class"] = table.loc[secret, "class"].to_numpy()[::-1]
-    one, other = (fit(replace(given, labels=labels), CONFIG) for labels in (given.labels, Labels({"classes": table})))
-    for method, scores in one.scores.items():
+    other = fit(replace(given, labels=Labels({"classes": table})), CONFIG)
+    for method, scores in fitted.scores.items():
         np.testing.assert_array_equal(scores.scores, other.scores[method].scores, err_msg=method)
