@@ -136,6 +136,7 @@ def commands(folder: Path) -> dict[str, Work]:
     from mediarank.ops.runs.tracking import prepare_database, track
     from mediarank.ops.versions import rollback
 
+    fitted_project = small_project()
     fitted = project(folder)
     changes = ("create_experiment", "create_run", "log_batch", "log_inputs", "log_artifact", "log_artifacts")
     changes += ("log_dict", "set_terminated", "delete_run", "create_registered_model", "create_model_version")
@@ -157,7 +158,7 @@ def commands(folder: Path) -> dict[str, Work]:
         promote(home)
         with (home / "data/report/report.html").open("a") as report:
             report.write("<p>A newer version.</p>")
-        small_project().lock(home)
+        fitted_project.lock(home)
         track(home)
 
     empty = made(folder / "with database", with_database)
@@ -181,9 +182,12 @@ def made(home: Path, make_it: Callable[[Path], object]) -> Path:
 
 
 def promote(home: Path) -> None:
+    from mlflow.tracking._tracking_service import utils
+
     from mediarank.ops.models import promotion
     from mediarank.ops.models.promotion_config import PromotionConfig
 
+    utils._artifact_repos_cache.clear()  # by run: here, several folders have the same runs
     # The trial in a fresh process writes nothing, so it is left out.
     with mock.patch.object(promotion, "try_out", return_value={"queries": 0}):
         promotion.promote(home, small_project().COPYING, PromotionConfig())
@@ -239,9 +243,10 @@ def database(home: Path) -> Any:
 
 
 def tables(home: Path) -> Any:
-    """The schema of MLflow's database."""
+    """Tables and columns of MLflow's database, and its schema's version."""
+    columns = "SELECT t.name, c.name, c.type FROM sqlite_master t, pragma_table_info(t.name) c ORDER BY 1, 2"
     with database(home) as open_database:
-        return sorted(open_database.execute("SELECT name, sql FROM sqlite_master").fetchall(), key=repr)
+        return [open_database.execute(q).fetchall() for q in (columns, "SELECT * FROM alembic_version")]
 
 
 def unverified(home: Path) -> list[str]:

@@ -314,3 +314,36 @@ def test_compose_publishes_on_loopback_only_and_waits_for_health() -> None:
     for service in services.values():
         for word in str(service.get("command", "")).split():
             assert not word.startswith("docker/") or (ROOT / word).exists()
+
+
+SERVICE_KEYS = {"image", "build", "user", "command", "environment", "configs", "ports", "volumes", "healthcheck"}
+SERVICE_KEYS |= {"depends_on", "cap_drop", "security_opt", "restart"}
+CONDITIONS = ("service_healthy", "service_completed_successfully")
+
+
+def test_compose_names_only_what_exists() -> None:
+    """What `docker compose config` would refuse: unknown keys, services, configs, conditions and build targets."""
+    assert set(COMPOSE) <= {"services", "configs", "volumes", "x-image", "x-least", "x-storage"}
+    services = COMPOSE["services"]
+    for name, service in services.items():
+        assert set(service) <= SERVICE_KEYS, name
+        assert {c["source"] for c in service.get("configs", ())} <= set(COMPOSE["configs"]), name
+        for other, how in service.get("depends_on", {}).items():
+            assert other in services, name
+            assert how["condition"] in CONDITIONS, name
+            ends = services[other]["restart"] == "no"
+            assert ends == (how["condition"] == "service_completed_successfully"), "what ends is not waited for in vain"
+        if "build" in service:
+            assert f"AS {service['build']['target']}\n" in DOCKERFILE
+            assert set(service["build"]["args"]) == set(re.findall(r"^ARG (\w+)", DOCKERFILE, flags=re.MULTILINE))
+        check = service.get("healthcheck", {})
+        assert set(check) <= {"test", "interval", "start_period", "disable"}, name
+        assert check.get("disable") or "test" not in check or check["test"][0] == "CMD", "no shell in a health check"
+
+
+def test_health_checks_ask_where_the_service_listens() -> None:
+    for name in ("prefect", "mlflow"):
+        service = COMPOSE["services"][name]
+        port = service["ports"][0].rsplit(":", 1)[1]
+        assert f"--port {port}" in service["command"]
+        assert f"127.0.0.1:{port}/" in service["healthcheck"]["test"][-1]

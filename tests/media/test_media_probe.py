@@ -14,7 +14,7 @@ from mediarank.media.container import open_container
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, kind_of, probe
 from mediarank.media.sniff import image_format, is_media_name
-from mediarank.types import MediaError
+from mediarank.types import MediaError, UnsupportedMedia
 
 LIMITS = Limits()
 
@@ -172,3 +172,13 @@ def test_image_format_of_each_kind() -> None:
     for name in ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "AVIF", "JPEG2000"):
         assert image_format(encoded(scene(1), name)) == name
     assert image_format(np.random.default_rng(0).bytes(100)) is None
+
+
+def test_a_coding_that_is_not_on_the_list_is_refused(tmp_path: Path) -> None:
+    """FFmpeg could decode it; the fewer decoders a file can choose, the fewer faults it can use."""
+    pictures = [np.full((32, 32, 3), k, np.uint8) for k in range(3)]
+    path = write_clip(tmp_path / "a.avi", pictures, codec="utvideo")
+    with av.open(str(path)) as container:
+        assert len(list(container.decode(video=0))) == 3
+    with pytest.raises(UnsupportedMedia, match="in a coding that can be decoded here"):
+        probe(path, Limits())

@@ -104,8 +104,7 @@ class Registry:
 
         system, method, files = packed.system, packed.model.served, packed.workspace.data
         tags = {LOCK_TAG: lock, METHOD_TAG: method, DIGEST_TAG: digest(files)}
-        scratch = disk.scratch(state_folder(self.root) / "registering", tempfile.mkdtemp)
-        with scratch as folder, _explained(self.uri), warnings.catch_warnings():
+        with self._scratch() as folder, _explained(self.uri), warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*input example.*")
             model = folder / ARTIFACT
             save_model(
@@ -143,15 +142,37 @@ class Registry:
 
     def keep(self, version: Version, name: str, content: Any) -> None:
         """Keep JSON among the artifacts of the version's run."""
+        with self._scratch() as folder, _explained(self.uri):
+            store.write_json(folder / name, content)
+            self._client.log_artifact(version.run, str(folder / name))
+
+    @contextmanager
+    def _scratch(self) -> Iterator[Path]:
+        """A temporary folder of ours, also for MLflow: a killed process leaves nothing that nobody removes."""
+        before = tempfile.tempdir
+        with disk.scratch(state_folder(self.root) / "registering", tempfile.mkdtemp) as folder:
+            tempfile.tempdir = str(folder)
+            try:
+                yield folder
+            finally:
+                tempfile.tempdir = before
+
+    def sweep(self, run: str) -> None:
+        """Remove what a killed process has left half-written among a run's files on this machine."""
+        if (files := self._files(run)) is not None:
+            disk.sweep_below(files, depth=3)
+
+    def _files(self, run: str) -> Path | None:
+        """Where a run's files are; None if they are kept elsewhere."""
         with _explained(self.uri):
-            self._client.log_dict(version.run, content, name)
+            address = urlparse(self._client.get_run(run).info.artifact_uri)
+        return Path(unquote(address.path)) if address.scheme in ("", "file") else None
 
     def folder(self, version: Version) -> Path:
         """The version's files on this machine; what is kept elsewhere is fetched once."""
+        if (files := self._files(version.run)) is not None:
+            return files / ARTIFACT
         with _explained(self.uri):
-            address = urlparse(self._client.get_run(version.run).info.artifact_uri)
-            if address.scheme in ("", "file"):
-                return Path(unquote(address.path)) / ARTIFACT
             kept = state_folder(self.root) / "models" / f"{model_name(version.system)}-{version.run}"
             if not kept.exists():
                 with store.atomic_folder(kept) as folder:

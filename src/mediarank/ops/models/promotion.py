@@ -110,6 +110,7 @@ def promote(
         tracked = track(root, uri)
         registry = Registry(root, uri)
         for system in chosen:
+            registry.sweep(tracked.systems[system])
             candidate = registry.of_lock(system, lock.key)
             if candidate is None:
                 candidate = _register(registry, lock, system, tracked.systems[system], copying)
@@ -257,7 +258,8 @@ def champion_drift(
 
 @contextmanager
 def _alone(root: Path) -> Iterator[None]:
-    """Wait until no other process of this project promotes."""
+    """Wait until no other process of this project promotes; remove what a killed one has left."""
     with (state_folder(root) / "promotion.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
+        disk.sweep_below(state_folder(root), depth=0)
         yield
