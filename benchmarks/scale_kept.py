@@ -73,13 +73,13 @@ class Spent(Watch):
         return spent
 
 
-def watched(project: Project, *arguments: str, minutes: float | None = None) -> dict[str, Any]:
-    """Seconds of `dvc` with these arguments; and of each stage, with its processor time and its peak memory.
+def watched(project: Project, *command: str, minutes: float | None = None) -> dict[str, Any]:
+    """Seconds of `python -m COMMAND`; and of each stage that it starts, with its processor time and its peak memory.
 
     minutes : after which it is killed with all that it started, as if the machine had gone down
     """
     began, before = time.perf_counter(), _of_children()
-    process = project.start(sys.executable, "-m", "dvc", *arguments)
+    process = project.start(sys.executable, "-m", *command)
     watch = Spent(process.pid)
     finished = True
     with no_orphans(process):
@@ -91,7 +91,7 @@ def watched(project: Project, *arguments: str, minutes: float | None = None) -> 
             output, _ = process.communicate()
     watch.end()
     if finished and process.returncode:
-        raise SystemExit(f"dvc {' '.join(arguments)} failed in {project.root}:\n{output[-4000:]}")
+        raise SystemExit(f"{' '.join(command)} failed in {project.root}:\n{output[-4000:]}")
     spent = watch.processor
     stages = {
         name: (round(watch.seconds[name], 1), round(spent.get(name, 0.0), 1), round(watch.peak[name]))

@@ -2,8 +2,9 @@
 
 Chunks of items are sent a bounded number ahead of the first that is not finished, so that memory does not grow with the
 collection, and their outcomes are given in order. A chunk whose worker was lost is sent again; so is one that takes
-much longer than the others, and the first answer counts. If the scheduler restarts, everything that was not finished is
-sent to the new one. What a worker needs is this environment and nothing else.
+much longer than the others: the first answer counts, and the worker that was slow gets no more chunks for a while. If
+the scheduler restarts, everything that was not finished is sent to the new one. What a worker needs is this environment
+and nothing else.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ AHEAD: Final = 4
 """Chunks per thread that are sent before the first of them is finished."""
 SLOW: Final = 4.0
 """A chunk that takes this many times as long as others is sent to a second worker."""
+AVOIDED: Final = 60.0
+"""Seconds for which the first worker gets no more chunks then."""
 TLS: Final = {
     "tls_ca_file": "MEDIARANK_CLUSTER_CA",
     "tls_client_cert": "MEDIARANK_CLUSTER_CERT",
@@ -72,6 +75,7 @@ class _Sender:
         self._going: dict[int, list[tuple[Any, float]]] = {}  # place -> futures, with the time when each was sent
         self._done: dict[int, list[Any]] = {}
         self._tries: dict[int, int] = {}
+        self._avoided: dict[str, float] = {}  # address of a worker -> until when it gets no chunks
         self._seconds = 0.0
         self._finished = 0
         self._next = 0
@@ -115,7 +119,9 @@ class _Sender:
                 "be too small), and run it again; what is finished is in the cache."
             )
         chunk = [self._carry(item) for item in self._chunks[place]]
-        future = self._client.submit(self._run, self._remote, chunk, pure=False)
+        avoided = {worker for worker, until in self._avoided.items() if until > time.monotonic()}
+        others = [worker for worker in self._client.nthreads() if worker not in avoided] if avoided else []
+        future = self._client.submit(self._run, self._remote, chunk, pure=False, workers=others or None)
         self._going.setdefault(place, []).append((future, time.monotonic()))
 
     def _collect(self) -> bool:
@@ -165,6 +171,9 @@ class _Sender:
         if len(sent) == 1 and self._finished >= 8 and len(self._done) >= min(self._threads(), len(self._going)):
             usual = self._seconds / self._finished
             if time.monotonic() - sent[0][1] > max(10.0, SLOW * usual):
+                until = time.monotonic() + AVOIDED
+                self._avoided |= {w: until for w, keys in self._client.processing().items() if sent[0][0].key in keys}
+                self._remote = self._function  # Dask may keep what was scattered on that worker alone
                 self._send(place)
 
     def _threads(self) -> int:

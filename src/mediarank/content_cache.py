@@ -15,12 +15,12 @@ import sqlite3
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import pandas as pd
 
@@ -32,6 +32,8 @@ _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
 """Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
+_TOGETHER = 256
+"""Keys per query."""
 _ROOM = 0.9
 """Eviction continues to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
@@ -138,21 +140,17 @@ def _prepare(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_size_limit = 67108864")
 
 
-def _read(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, bytes]:
-    query = "SELECT entry.id, used, checksum, length, data FROM entry LEFT JOIN payload USING (id) WHERE key = ?"
+def _read(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, bytes]:
+    columns = "entry.id, used, checksum, length, data FROM entry LEFT JOIN payload USING (id)"
     found: dict[str, bytes] = {}
     used: list[int] = []
     broken: list[int] = []
     now = time.time()
-    for key in keys:
-        row = db.execute(query, (bytes.fromhex(key),)).fetchone()
-        if row is None:
-            continue
-        entry, last, checksum, length, data = row
+    for key, entry, last, checksum, length, data in _rows(db, columns, keys):
         if data is None or len(data) != length or _checksum(key, data) != checksum:
             broken.append(entry)
             continue
-        found[key] = data
+        found[key.hex()] = data
         if now - last > _STALE_S:
             used.append(entry)
     if used or broken:
@@ -162,9 +160,15 @@ def _read(db: sqlite3.Connection, keys: Iterable[str]) -> dict[str, bytes]:
     return found
 
 
-def _known(db: sqlite3.Connection, keys: Iterable[str]) -> set[str]:
-    query = "SELECT 1 FROM entry WHERE key = ?"
-    return {key for key in keys if db.execute(query, (bytes.fromhex(key),)).fetchone()}
+def _known(db: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
+    return {row[0].hex() for row in _rows(db, "1 FROM entry", keys)}
+
+
+def _rows(db: sqlite3.Connection, columns: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    """(key, columns…) of the entries with these keys, many by one query."""
+    for start in range(0, len(keys), _TOGETHER):
+        some = [bytes.fromhex(key) for key in keys[start : start + _TOGETHER]]
+        yield from db.execute(f"SELECT key, {columns} WHERE key IN ({', '.join('?' * len(some))})", some)
 
 
 def _write(db: sqlite3.Connection, family: str, contents: Mapping[str, bytes], limit: int) -> None:
@@ -175,16 +179,16 @@ def _write(db: sqlite3.Connection, family: str, contents: Mapping[str, bytes], l
     now = time.time()
     with _transaction(db):
         for key, data in contents.items():
-            row = (bytes.fromhex(key), family, now, _checksum(key, data), len(data))
+            row = (bytes.fromhex(key), family, now, _checksum(bytes.fromhex(key), data), len(data))
             entry = db.execute(insert, row).fetchone()[0]
             db.execute("INSERT OR REPLACE INTO payload (id, data) VALUES (?, ?)", (entry, data))
     if _pages(db) > limit and _total(db) > limit:
         _evict(db, int(limit * _ROOM))
 
 
-def _checksum(key: str, data: bytes) -> int:
+def _checksum(key: bytes, data: bytes) -> int:
     """Checksum of key and content together, so that a damaged index can't return a content under another key."""
-    return zlib.crc32(data, zlib.crc32(bytes.fromhex(key)))
+    return zlib.crc32(data, zlib.crc32(key))
 
 
 @contextmanager

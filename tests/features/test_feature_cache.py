@@ -170,7 +170,7 @@ def test_a_full_disk_costs_the_entry_and_nothing_else(
     monkeypatch.setattr(module, "_prepare", full)
     cache.put("hog", {key(n): vector(n, 50_000) for n in range(10, 14)})
     assert "full" in capsys.readouterr().err
-    assert list(cache.get([key(n) for n in (0, 3, 10)])) == [key(0), key(3)]
+    assert set(cache.get([key(n) for n in (0, 3, 10)])) == {key(0), key(3)}
 
 
 @pytest.mark.parametrize("journal", [False, True])

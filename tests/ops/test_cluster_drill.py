@@ -7,6 +7,7 @@ as `MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -175,6 +176,22 @@ def test_a_scheduler_that_restarts_gets_the_rest(cluster: Cluster, monkeypatch: 
         if len(done) == 40:
             cluster.restart()
     assert done == [n * n for n in range(400)]
+
+
+@pytest.mark.slow
+def test_a_worker_that_hangs_is_not_waited_for(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It keeps its connection and its chunks, as on a machine that swaps; the other worker gets them, too."""
+    monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
+    hanging, done = cluster.processes[1], []
+    try:
+        for found in fan_out_iter(slowly, range(400), "squares", batch=4):
+            done.append(found)
+            if len(done) == 40:
+                hanging.send_signal(signal.SIGSTOP)
+        assert hanging.poll() is None
+        assert done == [n * n for n in range(400)]
+    finally:
+        hanging.send_signal(signal.SIGCONT)
 
 
 @pytest.mark.slow

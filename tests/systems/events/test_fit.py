@@ -208,3 +208,11 @@ def test_the_served_method_validated_best_and_params_can_pin_one() -> None:
     assert 0 < min(model.validation.values()) <= max(model.validation.values()) <= 1
     for pinned in ("naive", "scene"):
         assert fit(given, replace(CONFIG, repeats=0, serve=pinned)).model.served == pinned
+
+
+def test_of_many_clips_each_role_but_test_uses_a_sample() -> None:
+    given = inputs()
+    every, few = prepare(given, CONFIG), prepare(given, replace(CONFIG, role_clips=12))
+    assert (len(every.base), len(few.base), len(few.rank)) == (30, 12, 10)
+    assert set(few.base) < set(every.base)
+    assert (few.rank, few.test) == (every.rank, every.test)

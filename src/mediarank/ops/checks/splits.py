@@ -6,6 +6,7 @@ by content, and check what each role has to learn from.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
@@ -157,10 +158,10 @@ def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
         kinds = assigned.loc[assigned["item_id"].isin(table[LABEL_ITEMS[name][0]]), "kind"].unique()
         given = set(assigned.loc[assigned["kind"].isin(kinds), "role"])
         present = [role for role in ROLES if role in given]
-        roles = said[LABEL_ITEMS[name][0]].map(role_of)
-        for value, found in roles.groupby(said[VALUE_COLUMN[name]]):
-            counts = found.value_counts()
-            rows += [(name, str(value), role, int(counts.get(role, 0))) for role in present]
+        values = said[VALUE_COLUMN[name]].tolist()
+        roles = [role_of.get(item) for item in said[LABEL_ITEMS[name][0]].tolist()]
+        counts = Counter(zip(values, roles, strict=True))
+        rows += [(name, str(value), role, counts[value, role]) for value in sorted(set(values)) for role in present]
     return Suite(
         "positives in each role",
         pd.DataFrame(rows, columns=["table", "name", "role", "positives"]),

@@ -48,6 +48,7 @@ class Config:
     methods : fusions to fit, of `learners/fusion/fusion_methods.py`, `kernel_fusion`, and `consensus` of two of them
     serve : the method that answers, a fusion or one of the classifiers; by default chosen by validation
     svm : how base classifiers are trained
+    role_clips : clips of each role but `test` that are used, at most, drawn by lot: kernels hold all pairs of them
     refit : out-of-fold fusions and `kernel_fusion` get classifiers that are trained on `rank` as well
     repeats, ratios : of the paper's experiment, for the report; 0 repeats leave it out
     """
@@ -62,6 +63,7 @@ class Config:
     methods: tuple[str, ...] = DEFAULT
     serve: str | None = None
     svm: ClipSVMConfig = field(default_factory=ClipSVMConfig)
+    role_clips: Annotated[int, Field(ge=2)] = 4000
     refit: bool = True
     repeats: Annotated[int, Field(ge=0)] = 100
     ratios: tuple[float, ...] = RATIOS

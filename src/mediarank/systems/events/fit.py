@@ -32,7 +32,7 @@ from mediarank.systems.events.model import FROZEN, REFITTED, Model
 from mediarank.systems.events.protocol import EventScores, figure2, figure5, run_protocol
 from mediarank.systems.events.validation import Judged, Truth, choose, held_out, precisions
 from mediarank.systems.model import Fitted, choose_served
-from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable
+from mediarank.types import ConfigError, Doubles, FeatureMatrix, NotApplicable, drawn_by_lot
 
 Marks = npt.NDArray[np.bool_]
 
@@ -76,9 +76,10 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
 def prepare(inputs: Inputs, config: Config) -> Clips:
     """The clips to learn from and the features of the classifiers; missing ones are left out with a warning."""
     clips = sorted(set(inputs.labels["events"]["clip"]))
+    found = {role: set(clips).intersection(inputs.roles.items(role)) for role in ("base", "rank", "valid", "test")}
     roles = {
-        role: tuple(sorted(set(clips).intersection(inputs.roles.items(role))))
-        for role in ("base", "rank", "valid", "test")
+        role: tuple(drawn_by_lot(sorted(members), len(members) if role == "test" else config.role_clips, config.seed))
+        for role, members in found.items()
     }
     for role, members in roles.items():
         if not members and role != "valid":
