@@ -33,6 +33,7 @@ import mediarank
 from mediarank import store
 from mediarank.evaluation.figures import Line, line_figure
 from mediarank.learners.fusion.recycling import Recycling
+from mediarank.learners.fusion.rivals import against_rivals
 from mediarank.systems.events.config import CONSENSUS, DEFAULT, KERNEL_FUSION, RATIOS, Config
 from mediarank.systems.events.fit import Clips, fit_clips
 from mediarank.systems.events.kernel_fusion import fit_kernel_fusion
@@ -42,7 +43,9 @@ from mediarank.systems.events.protocol import EventScores, draw, figure2, learn
 BEST = "served"
 """What validation chooses in each split."""
 RIVALS = ("log_odds", "out_of_fold", "meta_only", "best_modality")
-OTHERS = (CONSENSUS, KERNEL_FUSION, "highest")
+COMPETING = {"log_odds_half": 0.5, "log_odds_rivals": 1.0}
+"""`log_odds` after events have competed for clips, as in `kernel_fusion`: how much of its lead that explains."""
+OTHERS = (CONSENSUS, KERNEL_FUSION, "highest", *COMPETING)
 """Further methods that the summary names; `highest` is the one with the highest validation figure, whatever it is."""
 SHOWN = (
     "average", "meta_only", "naive", "equal_weights", "recycling", "out_of_fold", "average_log_odds",
@@ -151,9 +154,10 @@ def _hand_made(clips: Clips) -> dict[str, np.ndarray]:
 def table(found: Measured) -> dict[str, Any]:
     """Every method on all test clips, with bands over clips; and how sure the lead of the best fusion is."""
     weights = group_weights(found.splits, RESAMPLES)
-    figures = {method: mean_precision(found.splits, method, weights) for method in found.splits[0].scores}
+    splits = [replace(s, scores={**s.scores, **_competing(s.scores["log_odds"])}) for s in found.splits]
+    figures = {method: mean_precision(splits, method, weights) for method in splits[0].scores}
     best_modality = max(found.classifiers, key=lambda name: figures[name][0])
-    splits = [replace(s, scores={**s.scores, "best_modality": s.scores[best_modality]}) for s in found.splits]
+    splits = [replace(s, scores={**s.scores, "best_modality": s.scores[best_modality]}) for s in splits]
     print(f"\n{found.title}: mean AP with 95 % band over clips, {len(splits)} splits; classifiers know base and rank")
     for method, values in sorted(figures.items(), key=lambda entry: -entry[1][0]):
         lead = "" if method == BEST else f"   {BEST} leads by {band(figures[BEST] - values)}"
@@ -161,6 +165,10 @@ def table(found: Measured) -> dict[str, Any]:
     tests = {rival: exchange_test(splits, BEST, rival) for rival in RIVALS}
     print(f"p-values of {BEST} against " + ", ".join(f"{r} {p_value([t]):.4f}" for r, t in tests.items()))
     return {"figures": figures, "best_modality": best_modality, "tests": tests}
+
+
+def _competing(log_odds: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: against_rivals(log_odds, share) for name, share in COMPETING.items()}
 
 
 def summary(tables: Mapping[str, dict[str, Any]], found: Mapping[str, Measured]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "feedback list": ("feedback list",),
     "feedback undo": ("feedback undo",),
     "find": ("find boat", "find fireworks --system events --count 5", "find boat --fresh --precision 0.9"),
-    "fuse": ("fuse seen.csv unseen.csv clips.csv --method blended_log_odds",),
+    "fuse": ("fuse seen.csv unseen.csv clips.csv --method validated",),
     "ingest": ("ingest",),
     "init": ("init", "init ~/Pictures"),
     "label add": (

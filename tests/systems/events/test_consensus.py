@@ -64,8 +64,16 @@ def test_some_events_score_as_all_do_and_storing_changes_nothing() -> None:
     np.testing.assert_array_equal(again.mean([found[..., [1]] for found in scores.values()], [1]), everything[..., [1]])
 
 
-def test_a_method_that_says_the_same_of_all_clips_changes_no_order() -> None:
-    scores, shown = made(clips=30)
-    silent = {"quiet": scores["quiet"], "loud": np.zeros((2, 30, 2))}
-    together = Consensus.fit(silent, shown).mean([found[0] for found in silent.values()])
-    np.testing.assert_array_equal(np.argsort(together, axis=0), np.argsort(scores["quiet"][0], axis=0))
+def test_a_method_that_is_silent_about_one_event_has_its_say_about_the_other() -> None:
+    scores, shown = made(noise=(2.0, 0.5))
+    scores["loud"][:, :, 0] = -2.2
+    consensus = Consensus.fit(scores, shown)
+    assert consensus.weights[1, 0] == 0
+    quiet, loud = says(consensus, scores)
+    assert loud[1] > 2 * quiet[1], "by the clips of the event that it speaks about"
+
+
+def test_events_of_another_level_do_not_disturb_what_is_learned() -> None:
+    scores, shown = made()
+    moved = {"quiet": scores["quiet"] + np.array([0.0, 50.0]), "loud": scores["loud"]}
+    np.testing.assert_allclose(Consensus.fit(moved, shown).weights, Consensus.fit(scores, shown).weights, rtol=1e-6)

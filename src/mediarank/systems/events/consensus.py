@@ -3,14 +3,14 @@
 Both learn from the same clips in different ways, one SVM per feature type and then weights, or all kernels at once, so
 their errors differ. Which one suits a collection shows in the held-out clips of all events together; one event has too
 few positives for that. So there is one weight per method, by logistic regression shrunk to equal weights, over scores
-that are divided by their deviation on held-out clips, event by event.
+that are standardised on held-out clips, event by event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ from mediarank.learners.fusion.weighted_ridge import with_bias
 from mediarank.types import Doubles
 
 Marks = npt.NDArray[np.bool_]
+SILENT: Final = 1e-9
+"""Deviation of scores that are all the same but for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,13 +35,17 @@ class Consensus:
     def fit(cls, held_out: Mapping[str, Doubles], marks: Marks) -> Consensus:
         """held_out : method -> its scores (dealings, clips, events) of clips that it has not learned from
 
-        A method that would count against what it says gets no weight; if both would, they count the same.
+        A method that would count against what it says gets no weight; if both would, they count the same. It gets none
+        either for an event of which it says the same of all clips.
         """
-        units = np.maximum(np.stack([scores.std(axis=(0, 1)) for scores in held_out.values()]), 1e-12)
-        columns = [(scores.mean(axis=0) / unit).ravel() for scores, unit in zip(held_out.values(), units, strict=True)]
-        learned = logistic(with_bias(np.stack(columns, axis=1)), marks.ravel(), Logistic().strength, PRIOR)[:-1]
+        found = np.stack([scores.mean(axis=0) for scores in held_out.values()])  # (methods, clips, events)
+        spread = np.stack([scores.std(axis=(0, 1)) for scores in held_out.values()])
+        scales = np.where(spread > SILENT, 1 / np.maximum(spread, SILENT), 0.0)
+        standard = (found - found.mean(axis=1, keepdims=True)) * scales[:, None]
+        columns = standard.reshape(len(found), -1).T
+        learned = logistic(with_bias(columns), marks.ravel(), Logistic().strength, PRIOR)[:-1]
         kept = np.maximum(learned, 0.0) if (learned > 0).any() else np.full(len(learned), PRIOR)
-        return cls(tuple(held_out), kept[:, None] / units)
+        return cls(tuple(held_out), kept[:, None] * scales)
 
     def mean(self, scores: Sequence[Doubles], columns: Sequence[int] | None = None) -> Doubles:
         """(..., events) the weighted sum of the methods' scores.
