@@ -116,20 +116,21 @@ def _answer(
     Q = np.empty((count, count))
     for question in range(len(first)):
         a, b = first[question], second[question]
+        to_a, to_b = distances[a], distances[b]
         for p in range(len(stronger)):
             i, j = stronger[p], weaker[p]
-            likeness[p] = min(distances[a, i] * distances[b, j], distances[a, j] * distances[b, i])
+            likeness[p] = min(to_a[i] * to_b[j], to_a[j] * to_b[i])
         chosen = _smallest(likeness, count)
+        high, low = stronger[chosen], weaker[chosen]
         for p in range(count):
-            i, j = stronger[chosen[p]], weaker[chosen[p]]
+            toward, away = gram[high[p]], gram[low[p]]
             for q in range(p + 1):
-                u, v = stronger[chosen[q]], weaker[chosen[q]]
-                Q[p, q] = gram[i, u] + gram[j, v] - gram[i, v] - gram[j, u]
+                Q[p, q] = toward[high[q]] + away[low[q]] - toward[low[q]] - away[high[q]]
                 Q[q, p] = Q[p, q]
         alpha = _small_dual(Q, C, max_sweeps)
         margin = 0.0
         for p in range(count):
-            i, j = stronger[chosen[p]], weaker[chosen[p]]
+            i, j = high[p], low[p]
             margin += alpha[p] * (similarities[a, i] - similarities[a, j] - similarities[b, i] + similarities[b, j])
         margins[question] = margin
 

@@ -78,11 +78,16 @@ def test_attributes(
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
     monkeypatch.setattr("attributes_data.PER_CLASS", 6)
     monkeypatch.setattr("attributes_rivals.COSTS", (1e-3, 1e-2))
+    monkeypatch.setattr("attributes_rivals.ASKED", 10)
     benchmark.main()
     found = last_line(capsys)
     assert found["attributes"] == ["natural", "open"]
     assert found["mean"]["rankmkl"] > 80
     assert {"equal_weights", "concatenation", "gist", "linear", "relative_tree", "local_pair"} <= set(found["mean"])
+    assert {"linear_five", "relative_forest_five", "fg_local_pair_five"} <= set(found["mean"])
+    sampled = [found["rivals"][row]["open"] for row in ("local_pair", "fg_local_pair")]
+    assert [(own["pairs"], own["of"]) for own in sampled] == [(10, 27), (10, 27)]
+    assert "pairs" not in found["rivals"]["linear"]["open"], "all test pairs"
     assert {"levels", "local", "best", "rankmkl_l1_loss_l2_weights"} <= set(found["mean"])
     monkeypatch.setattr(benchmark, "fit", None)
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments[: arguments.index("--parts")], "--parts", "kernels"])
