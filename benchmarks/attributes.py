@@ -32,7 +32,7 @@ from attributes_speed import QUICK, approximation, speed, testing_times
 from kept_results import digest, source_digest, store_json
 
 from mediarank.learners.pairwise.supervision import supervise
-from mediarank.systems.attributes.config import METHODS, Config
+from mediarank.systems.attributes.config import METHODS, Config, MethodName
 from mediarank.systems.attributes.fit import fit
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
@@ -114,7 +114,8 @@ def claims(data: Described, options: argparse.Namespace, kept: Path) -> dict[str
     result: dict[str, Any] = {"attributes": attributes}
     accuracy: dict[str, dict[str, float]] = {}
     if "kernels" in parts:
-        found, validation = kernel_methods(data, first, dict.fromkeys(options.sets, options.methods or METHODS), kept)
+        chosen = {name: options.methods or methods_on(name) for name in options.sets}
+        found, validation = kernel_methods(data, first, chosen, kept)
         accuracy |= found | best_validated(found, validation)
         result["held_out"] = {row: round(100 * share, 2) for rows in validation.values() for row, share in rows.items()}
     if "losses" in parts:
@@ -193,6 +194,11 @@ def kernel_methods(
             held_out = 100 * measured[method]["validation"]
             print(f"{row}: {reached:.2f}, held out {held_out:.2f}; {measured[method]['chosen']}")
     return found, validation
+
+
+def methods_on(name: str) -> list[MethodName]:
+    """All methods; kernels of `mirrored` and `all` alone are rows of `more` and `network`."""
+    return [method for method in METHODS if method != "each_kernel" or name not in ("mirrored", "all")]
 
 
 def row_name(method: str, name: str) -> str:
