@@ -54,7 +54,7 @@ GIVEN: Mapping[str, Sequence[tuple[str, ...]]] = {
 """The end of a row's name -> the vectors to choose from, as feature types."""
 TYPES_USED = tuple(dict.fromkeys(name for vectors in GIVEN.values() for types in vectors for name in types))
 MAX_PAIRS = 50_000
-ASKED = 20_000
+ASKED = 10_000
 ASKED_SEED = 0
 """Test pairs per attribute that local learners are asked about, drawn at random."""
 Rows = dict[str, dict[str, float]]
@@ -108,31 +108,34 @@ def chosen(
     folds: Vector,
 ) -> dict[str, Any]:
     """The vector and settings that order most pairs of held-out images, over 5 folds, and the share of them."""
-    deep = [{"depth": depth} for depth in DEPTHS] if name == "relative_tree" else [{}]
-    tried = [(types, {"C": C, **further}) for types, C, further in product(GIVEN[end], COSTS, deep)]
-    shares = [held_out_share(LEARNERS[name](**own), vectors[types][0], known, folds) for types, own in tried]
+    tried, shares = [], []
+    for types, further in product(GIVEN[end], [{"depth": depth} for depth in DEPTHS] if "tree" in name else [{}]):
+        tried += [(types, {"C": C, **further}) for C in COSTS]
+        shares += held_out_shares(partial(LEARNERS[name], **further), vectors[types][0], known, folds).tolist()
     types, settings = tried[int(np.argmax(shares))]
     return {"types": list(types), "settings": settings, "held_out": round(100 * max(shares), 2)}
 
 
-def held_out_share(model: Any, X: Vector, known: Supervision, folds: Vector) -> float:
-    """The share of pairs of held-out images in order; 0 where no pair can be held out."""
+def held_out_shares(make: Callable[..., Any], X: Vector, known: Supervision, folds: Vector) -> Vector:
+    """By C, the share of pairs of held-out images in order; 0 where no pair can be held out."""
     pairs, equal = known.ordered(MAX_PAIRS), known.equal()
-    right = total = 0.0
+    right, total = np.zeros(len(COSTS)), 0
     for fold in np.unique(folds):
         learned, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         inside, asked = pairs.within(learned), pairs.within(held)
         if not len(inside) or not len(asked):
             continue
         tied = OrderedPairs(equal[:, 0], equal[:, 1], len(folds)).within(learned)
-        fit(model, X[learned], inside, np.stack([tied.stronger, tied.weaker], axis=1))
-        if isinstance(model, LocalPair):
-            share = share_answered(model, X[held], asked)
+        given = X[learned], inside, np.stack([tied.stronger, tied.weaker], axis=1)
+        if isinstance(make(), LocalPair):
+            margins = fit(make(), *given).margins_by_cost(X[held], asked.stronger, asked.weaker, COSTS)
+            shares = share_positive(margins)
         else:
-            share = listed_pair_accuracy(model.predict(X[held]), asked.stronger, asked.weaker)
-        right += len(asked) * share
+            scores = [fit(make(C=C), *given).predict(X[held]) for C in COSTS]
+            shares = np.array([listed_pair_accuracy(own, asked.stronger, asked.weaker) for own in scores])
+        right += len(asked) * shares
         total += len(asked)
-    return right / total if total else 0.0
+    return right / max(total, 1)
 
 
 def tested(
@@ -148,7 +151,7 @@ def tested(
     if not isinstance(model, LocalPair):
         return {"accuracy": 100 * pairs_in_order(questions, model.predict(Z)), **choice}
     sample, total = questions.ordered(ASKED, ASKED_SEED), len(questions.ordered())
-    share = share_answered(model, Z, sample)
+    share = float(share_positive(model.margins(Z, sample.stronger, sample.weaker)))
     error = 100 * (share * (1 - share) / len(sample) * (1 - len(sample) / total)) ** 0.5
     sampled = {"pairs": len(sample), "of": total, "seed": ASKED_SEED, "standard_error": round(error, 2)}
     return {"accuracy": 100 * share, **choice, **sampled}
@@ -158,7 +161,6 @@ def fit(model: Any, X: Vector, pairs: OrderedPairs, equal: Vector) -> Any:
     return model.fit(X, pairs) if isinstance(model, RelativeTree | RelativeForest) else model.fit(X, pairs, equal)
 
 
-def share_answered(model: LocalPair, Z: Vector, pairs: OrderedPairs) -> float:
-    """The share of pairs in order; a margin of 0 is half right, as for learners that give scores."""
-    margins = model.margins(Z, pairs.stronger, pairs.weaker)
-    return float(((margins > 0) + 0.5 * (margins == 0)).mean())
+def share_positive(margins: Vector) -> Vector:
+    """The share of positive margins by column; a margin of 0 is half right, as for learners that give scores."""
+    return np.asarray(((margins > 0) + 0.5 * (margins == 0)).mean(axis=0))
