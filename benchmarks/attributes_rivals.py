@@ -54,7 +54,7 @@ GIVEN: Mapping[str, Sequence[tuple[str, ...]]] = {
 """The end of a row's name -> the vectors to choose from, as feature types."""
 TYPES_USED = tuple(dict.fromkeys(name for vectors in GIVEN.values() for types in vectors for name in types))
 MAX_PAIRS = 50_000
-ASKED = 10_000
+ASKED = 20_000
 ASKED_SEED = 0
 """Test pairs per attribute that local learners are asked about, drawn at random."""
 Rows = dict[str, dict[str, float]]
