@@ -25,20 +25,27 @@ from typing import Any
 import attributes_zappos
 import numpy as np
 import pandas as pd
-from attributes_data import LOCAL, SETS, Described, describe
+from attributes_data import SETS, Described, describe
 from attributes_published import in_table_order, published
-from attributes_rivals import MAX_PAIRS, rivals
+from attributes_rivals import MAX_PAIRS, TYPES_USED, rivals
 from attributes_speed import QUICK, approximation, speed, testing_times
 from kept_results import digest, source_digest, store_json
 
 from mediarank.learners.pairwise.supervision import supervise
-from mediarank.systems.attributes.config import METHODS, Config
+from mediarank.systems.attributes.config import METHODS, Config, MethodName
 from mediarank.systems.attributes.fit import fit
 from mediarank.systems.attributes.report import pairs_in_order
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Roles
 
-CONFIG = Config(gamma_factors=(0.5, 1.0, 2.0), max_pairs=MAX_PAIRS, seed=0)
+CONFIG = Config(
+    gamma_factors=(0.5, 1.0, 2.0),
+    cost=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3),
+    svm_cost=(0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+    max_pairs=MAX_PAIRS,
+    seed=0,
+)
+"""Every method chooses among six C."""
 PARTS = ("speed", "kernels", "losses", "rivals", "spread", "times", "nystroem")
 VARIANTS = {
     "five": "",
@@ -50,13 +57,11 @@ VARIANTS = {
 }
 """Sets of kernels, and the suffix that methods on them have in the table."""
 WITH_NETWORK = ("network", "all")
-BEYOND = ("rankmkl", "posterior", "posterior_mkl", "levels", "local")
-"""Methods that are measured on every set; the others on `five` and `more`."""
 SPREAD = ("five", "more")
 SPREAD_METHODS = ("rankmkl", "posterior")
 """Sets and methods that are measured on random splits."""
 LOSSES = [(loss, regularizer) for loss in ("l1", "l2") for regularizer in ("l1", "l2")]
-"""Of RankMKL: the paper's is L1 loss with an L2 regulariser."""
+"""Of RankMKL: the paper's is L1 loss with an L2 regulariser; L2 with L2 is the row `rankmkl` once more."""
 LOSS_SETS = ("paper_kernels", "five")
 SOURCES = (
     *(f"systems/attributes/{name}.py" for name in ("config", "prepare", "methods", "model")),
@@ -72,7 +77,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="a folder in the layout of OSR, PubFig or UT-Zap50K")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="all of them by default")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(VARIANTS), help="of kernels; all by default")
-    parser.add_argument("--methods", nargs="+", choices=METHODS, help="on every set; by default see the table")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, help="all by default")
     parser.add_argument("--splits", type=int, default=10, help="random splits, for the spread")
     parser.add_argument(
         "--first-split", type=int, default=0, help="the first one's number, to measure them in portions"
@@ -89,7 +94,7 @@ def main() -> None:
         sets = [*sets, *(SPREAD if "spread" in arguments.parts else ())]
         sets += LOSS_SETS if "losses" in arguments.parts else ()
         used = [choice.feature for name in sets for choice in SETS[name]]
-        used += LOCAL if {"rivals", "times"} & set(arguments.parts) else ()
+        used += TYPES_USED if {"rivals", "times"} & set(arguments.parts) else ()
         used += [choice.feature for choice in QUICK.kernels] if {"times", "nystroem"} & set(arguments.parts) else []
         data = describe(arguments.data, arguments.cache, list(dict.fromkeys(used)))
         kept = arguments.cache / "results"
@@ -102,26 +107,28 @@ def main() -> None:
 
 def claims(data: Described, options: argparse.Namespace, kept: Path) -> dict[str, Any]:
     """What the parts find on a collection."""
-    parts, methods = options.parts, options.methods
+    parts = options.parts
     first = data.prescribed() or next(data.random([0], seed=1))
     known = supervise(data.labels, first.items("base"))
     attributes = in_table_order(data.source, [name for name, found in known.items() if len(found.ordered(1))])
     result: dict[str, Any] = {"attributes": attributes}
     accuracy: dict[str, dict[str, float]] = {}
     if "kernels" in parts:
-        chosen = {name: methods or (METHODS if name in ("five", "more") else BEYOND) for name in options.sets}
+        chosen = {name: options.methods or methods_on(name) for name in options.sets}
         found, validation = kernel_methods(data, first, chosen, kept)
         accuracy |= found | best_validated(found, validation)
         result["held_out"] = {row: round(100 * share, 2) for rows in validation.values() for row, share in rows.items()}
     if "losses" in parts:
         for loss, regularizer in LOSSES:
-            config = replace(CONFIG, loss=loss, regularizer=regularizer, cost=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3))
+            config = replace(CONFIG, loss=loss, regularizer=regularizer)
             found, _ = kernel_methods(data, first, dict.fromkeys(LOSS_SETS, ("rankmkl",)), kept, config)
             accuracy |= {f"{row}_{loss}_loss_{regularizer}_weights": values for row, values in found.items()}
     if "rivals" in parts:
-        accuracy |= rivals(data, first, attributes, kept)
+        found, result["rivals"] = rivals(data, first, attributes, kept)
+        accuracy |= found
     if accuracy:
         print(table_of(accuracy, attributes, data.source, "the source's own split"))
+        print(samples_of(result.get("rivals", {})))
         result["accuracy"] = {m: [round(values[a], 2) for a in attributes] for m, values in accuracy.items()}
         result["mean"] = {m: round(float(np.mean(list(values.values()))), 2) for m, values in accuracy.items()}
     if "spread" in parts:
@@ -180,13 +187,24 @@ def kernel_methods(
             measured |= fitted_rows(data, roles, replace(config, methods=missing))
             store_json(path, measured)
         for method in [row for one in methods for row in rows_of(one, measured)]:
-            row = method.removeprefix("only_") if method.startswith("only_") else method + VARIANTS[name]
+            row = row_name(method, name)
             found[row] = measured[method]["accuracy"]
             validation.setdefault(name, {})[row] = measured[method]["validation"]
             reached = float(np.mean(list(found[row].values())))
             held_out = 100 * measured[method]["validation"]
             print(f"{row}: {reached:.2f}, held out {held_out:.2f}; {measured[method]['chosen']}")
     return found, validation
+
+
+def methods_on(name: str) -> list[MethodName]:
+    """All methods; kernels of `mirrored` and `all` alone are rows of `more` and `network`."""
+    return [method for method in METHODS if method != "each_kernel" or name not in ("mirrored", "all")]
+
+
+def row_name(method: str, name: str) -> str:
+    """A method's row in the table; a kernel alone is named by its type, which tells its set but for the paper's."""
+    alone = method.removeprefix("only_")
+    return alone + VARIANTS[name] if alone == method or name == "paper_kernels" else alone
 
 
 def rows_of(method: str, measured: Mapping[str, Any]) -> list[str]:
@@ -246,6 +264,18 @@ def spread(drawn: Sequence[Mapping[str, Mapping[str, float]]], attributes: Seque
         }
         print(f"{len(drawn)} random splits, {method}: {by_split.mean():.2f} ± {by_split.std():.2f}")
     return found
+
+
+def samples_of(details: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> str:
+    """Which rows are of a sample of the test pairs, of how many, and with which standard error in points."""
+    lines = []
+    for row, by_attribute in details.items():
+        sampled = {name: found for name, found in by_attribute.items() if "standard_error" in found}
+        errors = ", ".join(f"{found['standard_error']:.2f}" for found in sampled.values())
+        most = max((found["pairs"] for found in sampled.values()), default=0)
+        if sampled:
+            lines.append(f"{row}: {most:,} test pairs per attribute, drawn at random; standard error {errors}")
+    return "\n".join(lines)
 
 
 def table_of(accuracy: Mapping[str, Mapping[str, float]], attributes: Sequence[str], source: str, split: str) -> str:

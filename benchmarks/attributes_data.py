@@ -132,8 +132,6 @@ SETS: Mapping[str, tuple[KernelChoice, ...]] = {
     "network": _NETWORK,
     "all": (*_MIRRORED, KernelChoice("edges_mirrored"), *_NETWORK),
 }
-LOCAL = ("gist_grey", "colour")
-"""What the learners that take no kernel are given, as in their papers: GIST and colour."""
 LONGEST_SIDE = 320
 PER_CLASS = 30
 

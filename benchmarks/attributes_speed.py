@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from attributes_data import SETS, Described
-from attributes_rivals import MAX_PAIRS, gist_and_colour
+from attributes_rivals import GIVEN, MAX_PAIRS, joined
 from rivals_kernel_ranksvm import KernelRankSVM
 from rivals_local_pair import LocalPair
 from sklearn.metrics.pairwise import chi2_kernel
@@ -88,7 +88,7 @@ def testing_times(data: Described, roles: Roles, attribute: str, local_up_to: in
     items, asked = roles.items("base"), roles.items("test")
     model = fit_model(Inputs(data.features, data.labels, roles), items, QUICK)
     known, unknown = supervise(data.labels, items)[attribute], supervise(data.labels, asked)[attribute].ordered()
-    X, Z = gist_and_colour(data, items, asked)
+    X, Z = joined(data, GIVEN[""][0], items, asked)
     local = {
         name: LocalPair(metric=metric, C=1e-3).fit(X, known.ordered(MAX_PAIRS), known.equal())
         for name, metric in (("local_pair", "euclidean"), ("fg_local_pair", "itml"))

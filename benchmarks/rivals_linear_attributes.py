@@ -1,4 +1,4 @@
-"""Relative attributes (Parikh & Grauman, ICCV 2011): one linear ranking function an attribute.
+"""Relative attributes (Parikh & Grauman, ICCV 2011): one linear ranking function per attribute.
 
 Minimises `½‖w‖² + C (Σ ξ² + Σ γ²)` with `w·x_i ≥ w·x_j + 1 − ξ` for ordered pairs and `|w·x_i − w·x_j| ≤ γ` for pairs
 of equal strength. The authors use Newton steps in the primal; the dual descent here reaches the same minimum.
@@ -28,9 +28,18 @@ class RelativeAttributes(BaseEstimator):  # type: ignore[misc]  # scikit-learn s
     def fit(self, X: npt.ArrayLike, pairs: OrderedPairs, equal: Positions | None = None) -> RelativeAttributes:
         """Learn from features (n, d), ordered pairs of rows and, if there are any, pairs (m, 2) of equal strength."""
         descent = Descent(self.C, "l2", self.tol, self.max_sweeps, self.seed)
-        solution = solve_rows(np.asarray(X), pairs, descent, equal=equal)
-        self.coef_, self.gap_, self.converged_ = solution.coef, solution.gap, solution.gap <= self.tol
+        rows = np.asarray(X, dtype=np.float64)
+        basis = _span(rows) if rows.shape[1] > len(rows) else np.eye(rows.shape[1])
+        solution = solve_rows(rows @ basis, pairs, descent, equal=equal)
+        self.coef_, self.gap_, self.converged_ = basis @ solution.coef, solution.gap, solution.gap <= self.tol
         return self
 
     def predict(self, X: npt.ArrayLike) -> Doubles:
         return np.asarray(np.asarray(X) @ self.coef_, dtype=np.float64)
+
+
+def _span(rows: Doubles) -> Doubles:
+    """An orthonormal basis (d, r) of the items' span, in which w lies: the same problem with fewer columns."""
+    sizes, turned = np.linalg.eigh(rows @ rows.T)
+    kept = sizes > 1e-10 * sizes[-1]
+    return np.asarray(rows.T @ (turned[:, kept] / np.sqrt(sizes[kept])))

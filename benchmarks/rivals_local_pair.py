@@ -9,6 +9,7 @@ since the answers need not form an order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -62,6 +63,10 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
 
     def margins(self, Z: npt.ArrayLike, first: Positions, second: Positions) -> Doubles:
         """For each pair of rows of Z, by how much the first shows more than the second, by one model per pair."""
+        return np.ascontiguousarray(self.margins_by_cost(Z, first, second, [self.C])[:, 0])
+
+    def margins_by_cost(self, Z: npt.ArrayLike, first: Positions, second: Positions, costs: Sequence[float]) -> Doubles:
+        """(pairs, costs): the margins with each of several C, for which a pair has the same neighbours."""
         rows = np.asarray(Z, dtype=np.float64)
         if self.itml_ is None:
             distances = squared_distances(rows, self.rows_)
@@ -69,7 +74,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
             distances = squared_distances(self.itml_.transform(rows), self.itml_.transform(self.rows_))
         similarities = linear(rows, self.rows_)
         count = min(self.neighbours, len(self.pairs_))
-        margins = np.empty(len(first))
+        margins = np.empty((len(first), len(costs)))
 
         def answer(start: int) -> None:
             block = slice(start, start + _BLOCK)
@@ -82,7 +87,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
                 self.pairs_.stronger,
                 self.pairs_.weaker,
                 count,
-                self.C,
+                np.array(costs, dtype=np.float64),
                 self.max_sweeps,
                 margins[block],
             )
@@ -108,7 +113,7 @@ def _answer(
     stronger: Any,
     weaker: Any,
     count: int,
-    C: float,
+    costs: Any,
     max_sweeps: int,
     margins: Any,
 ) -> None:
@@ -116,22 +121,24 @@ def _answer(
     Q = np.empty((count, count))
     for question in range(len(first)):
         a, b = first[question], second[question]
+        to_a, to_b = distances[a], distances[b]
         for p in range(len(stronger)):
             i, j = stronger[p], weaker[p]
-            likeness[p] = min(distances[a, i] * distances[b, j], distances[a, j] * distances[b, i])
+            likeness[p] = min(to_a[i] * to_b[j], to_a[j] * to_b[i])
         chosen = _smallest(likeness, count)
+        high, low = stronger[chosen], weaker[chosen]
         for p in range(count):
-            i, j = stronger[chosen[p]], weaker[chosen[p]]
+            toward, away = gram[high[p]], gram[low[p]]
             for q in range(p + 1):
-                u, v = stronger[chosen[q]], weaker[chosen[q]]
-                Q[p, q] = gram[i, u] + gram[j, v] - gram[i, v] - gram[j, u]
+                Q[p, q] = toward[high[q]] + away[low[q]] - toward[low[q]] - away[high[q]]
                 Q[q, p] = Q[p, q]
-        alpha = _small_dual(Q, C, max_sweeps)
-        margin = 0.0
-        for p in range(count):
-            i, j = stronger[chosen[p]], weaker[chosen[p]]
-            margin += alpha[p] * (similarities[a, i] - similarities[a, j] - similarities[b, i] + similarities[b, j])
-        margins[question] = margin
+        for place in range(len(costs)):
+            alpha = _small_dual(Q, costs[place], max_sweeps)
+            margin = 0.0
+            for p in range(count):
+                i, j = high[p], low[p]
+                margin += alpha[p] * (similarities[a, i] - similarities[a, j] - similarities[b, i] + similarities[b, j])
+            margins[question, place] = margin
 
 
 @njit(cache=True, nogil=True)

@@ -78,17 +78,50 @@ def test_attributes(
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
     monkeypatch.setattr("attributes_data.PER_CLASS", 6)
     monkeypatch.setattr("attributes_rivals.COSTS", (1e-3, 1e-2))
+    monkeypatch.setattr("attributes_rivals.ASKED", 10)
     benchmark.main()
     found = last_line(capsys)
     assert found["attributes"] == ["natural", "open"]
     assert found["mean"]["rankmkl"] > 80
     assert {"equal_weights", "concatenation", "gist", "linear", "relative_tree", "local_pair"} <= set(found["mean"])
+    assert {"linear_five", "relative_forest_five", "fg_local_pair_five"} <= set(found["mean"])
+    sampled = [found["rivals"][row]["open"] for row in ("local_pair", "fg_local_pair")]
+    assert [(own["pairs"], own["of"]) for own in sampled] == [(10, 27), (10, 27)]
+    assert "pairs" not in found["rivals"]["linear"]["open"], "all test pairs"
     assert {"levels", "local", "best", "rankmkl_l1_loss_l2_weights"} <= set(found["mean"])
     monkeypatch.setattr(benchmark, "fit", None)
     monkeypatch.setattr("sys.argv", ["attributes.py", *arguments[: arguments.index("--parts")], "--parts", "kernels"])
     benchmark.main()
     again = last_line(capsys)["accuracy"]
     assert all(found["accuracy"][row] == again[row] for row in again), "from the cache: nothing is fitted again"
+
+
+def test_rivals_on_another_collection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In PubFig's layout, with one picture that is black and of another shape."""
+    rng = np.random.default_rng(0)
+    names = [f"{name}_{number}.jpg" for name in ("Ann", "Bob", "Eve") for number in range(8)]
+    for place, name in enumerate(names):
+        picture(tmp_path / "images" / name, rng, place // 8)
+    Image.new("RGB", (90, 40)).save(tmp_path / "images" / names[0])
+    people = {
+        "im_names": np.array(names, dtype=object).reshape(-1, 1),
+        "class_labels": np.repeat([1, 2, 3], 8).reshape(-1, 1),
+        "attribute_names": np.array(["Smiling", "Young"], dtype=object).reshape(-1, 1),
+        "relative_ordering": np.array([[1, 2, 3], [2, 1, 1]]),
+        "used_for_training": np.tile([1, 1, 1, 1, 1, 0, 0, 0], 3).reshape(-1, 1),
+    }
+    savemat(tmp_path / "data.mat", people)
+    arguments = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--parts", "rivals"]
+    monkeypatch.setattr("sys.argv", ["attributes.py", *arguments])
+    monkeypatch.setattr("attributes_rivals.COSTS", (1e-2, 1.0))
+    import_module("attributes").main()
+    found = last_line(capsys)
+    assert found["attributes"] == ["Young", "Smiling"], "in the order of the paper's columns"
+    for row, own in found["rivals"].items():
+        assert own["Smiling"].get("standard_error", 0.0) == 0.0, "all 27 pairs are asked"
+        assert found["mean"][row] > 80, row
 
 
 def test_zappos_keeps_its_two_sets_apart(

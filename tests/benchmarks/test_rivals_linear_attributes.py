@@ -7,7 +7,9 @@ import pytest
 from rivals_linear_attributes import RelativeAttributes
 from scipy.optimize import minimize
 
+from mediarank.learners.pairwise.linear_ranksvm import solve_rows
 from mediarank.learners.pairwise.ordered_pairs import OrderedPairs, equal_pairs
+from mediarank.learners.pairwise.ranksvm import Descent
 from mediarank.types import DataError
 
 
@@ -33,6 +35,15 @@ def test_equals_the_primal_solved_by_scipy(with_equal: bool) -> None:
     assert model.converged_
     np.testing.assert_allclose(model.coef_, best.x, atol=1e-5)
     np.testing.assert_allclose(model.predict(X), X @ best.x, atol=1e-4)
+
+
+def test_more_columns_than_items_change_nothing() -> None:
+    _, pairs, equal = problem(3)
+    wide = np.random.default_rng(4).normal(size=(14, 40))
+    descent = Descent(0.2, "l2", 1e-8, 50_000)
+    expected = solve_rows(wide, pairs, descent, equal=equal).coef
+    found = RelativeAttributes(C=0.2, tol=1e-8, max_sweeps=50_000).fit(wide, pairs, equal)
+    np.testing.assert_allclose(found.coef_, expected, atol=1e-6)
 
 
 def test_equal_pairs_draw_scores_together() -> None:

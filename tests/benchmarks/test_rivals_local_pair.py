@@ -79,6 +79,15 @@ def test_reversing_the_question_reverses_the_answer() -> None:
     np.testing.assert_allclose(model.margins(X, a, a), 0, atol=1e-12)
 
 
+def test_several_costs_at_once_equal_one_after_the_other() -> None:
+    X, strengths = bent(30, 7)
+    model = LocalPair(neighbours=10).fit(X, OrderedPairs.from_strengths(strengths))
+    a, b = np.arange(10), np.arange(10, 20)
+    both = model.margins_by_cost(X, a, b, [0.01, 1.0])
+    for column, C in enumerate((0.01, 1.0)):
+        np.testing.assert_array_equal(both[:, column], model.set_params(C=C).margins(X, a, b))
+
+
 def test_bytes_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     X, strengths = bent(25, 8)
     model = LocalPair(neighbours=10).fit(X, OrderedPairs.from_strengths(strengths))
@@ -112,10 +121,10 @@ def test_the_numba_kernels_as_plain_python() -> None:
     gaps = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     results = []
     for answer in (local_pair._answer, local_pair._answer.py_func):
-        margins = np.empty(2)
-        gram = X @ X.T
+        margins = np.empty((2, 1))
+        gram, costs = X @ X.T, np.array([1.0])
         answer(
-            np.array([0, 1]), np.array([2, 3]), gaps, gram, gram, pairs.stronger, pairs.weaker, 4, 1.0, 20, margins
+            np.array([0, 1]), np.array([2, 3]), gaps, gram, gram, pairs.stronger, pairs.weaker, 4, costs, 20, margins
         )  # fmt: skip
         results.append(margins)
     np.testing.assert_allclose(results[0], results[1], atol=1e-10)
