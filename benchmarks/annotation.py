@@ -7,8 +7,9 @@ With a collection: features are extracted, for each set of feature types all met
 their numbers chosen by cross-validation among them, and the test images are annotated. Features, distances and results
 are kept in --cache, so the table may be measured in portions (--sets, --methods); a last run with all of them prints it
 at once. With --held-out, test images are not measured: only what cross-validation says is printed.
-The last line is one JSON object: every method's figures of the last set, `other_features` of the others, `f1` of every
-method of every set, and `best`, `network` and `all`: the best method of these sets by cross-validation.
+The last line is one JSON object: every method's figures of the last set, with `f1` and `held_out_f1` by method and
+`best`, the best one by cross-validation; `other_features` has the same of the other sets, and `network` and `all` are
+the best of these sets.
 """
 
 from __future__ import annotations
@@ -95,7 +96,6 @@ def claims(options: argparse.Namespace) -> dict[str, Any]:
         **tables[last],
         "other_features": {name: table for name, table in tables.items() if name != last},
         **best,
-        "f1": {name: table["f1"] for name, table in tables.items()},
         "peak_gib": round(peak, 2),
     }
 
