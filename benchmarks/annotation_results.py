@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from annotation_types import Described
 from kept_results import digest, source_digest, store
 
 from mediarank.evaluation.keywords import KeywordScores
-from mediarank.learners.neighbours.keyword_scores import TrainingQueries
+from mediarank.learners.neighbours.keyword_scores import KeywordRule, TrainingQueries
 from mediarank.learners.neighbours.keywords import Keywords
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.learners.pairwise.image_folds import deal_folds
@@ -127,25 +128,27 @@ class Split:
             store(kept, lambda file: np.save(file, stack_distances([known if same else asked], [known], [measure])[0]))
         return np.load(kept)
 
-    def annotated(self, ranker: NeighbourRanker, found: FittedMethod) -> np.ndarray:
+    def annotated(self, ranker: NeighbourRanker, rule: KeywordRule) -> np.ndarray:
         """Scores of the test images."""
         blocks = range(0, len(self.test), 128)
         return np.concatenate(
-            [found.rule.scores(ranker.similarity(self.stack[:, b : b + 128]), self.keywords) for b in blocks]
+            [rule.scores(ranker.similarity(self.stack[:, b : b + 128]), self.keywords) for b in blocks]
         )
 
 
 def measure(split: Split, methods: Sequence[str]) -> dict[str, Result]:
-    """Every method, from the cache or fitted now; methods that share a ranker are fitted together."""
+    """Every method, from the cache or fitted now; methods that share what they learn are fitted together."""
     sources = source_digest(SOURCES)
     kept = {method: split.cache / "results" / f"{_key(split, method, sources)}.npz" for method in methods}
     for group in together([method for method in methods if not kept[method].exists()]):
         started = time.perf_counter()
         fitted = fit_methods(split.labelled, group, split.config)
-        tests = {method: split.annotated(found.ranker, found) for method, found in fitted.items()}
+        tests = {method: split.annotated(found.ranker, found.rule) for method, found in fitted.items()}
         seconds = time.perf_counter() - started
         for method, found in fitted.items():
             facts = {"settings": settings_text(found), "seconds": seconds, "k": effect_of_k({method: found})}
+            rule = {"kind": found.chosen.rule.kind, **found.chosen.rule.numbers()}
+            facts |= {"ranker": dict(found.chosen.settings), "rule": rule}
             facts["by_rule"] = rules_compared(found.tried)
             arrays = {f"fold_{n}": scores for n, scores in enumerate(found.chosen.held_out_scores())}
             arrays |= {"test": tests[method], "facts": np.array(json.dumps(facts))}
@@ -156,31 +159,35 @@ def measure(split: Split, methods: Sequence[str]) -> dict[str, Result]:
 
 def drawn_again(split: Split, method: str, draws: int) -> list[np.ndarray]:
     """Test scores of a boosted method on other draws of pairs, with the settings chosen for the first one."""
-    sources, found = source_digest(SOURCES), None
+    sources = source_digest(SOURCES)
+    first = _facts(split.cache / "results" / f"{_key(split, method, sources)}.npz")
     scores = []
     for number in range(draws):
         seed = split.config.seed + 1 + number
         kept = split.cache / "results" / f"{_key(split, f'{method} drawn {seed}', sources)}.npy"
         if not kept.exists():
-            found = found or fit_methods(split.labelled, [method], split.config)[method]
-            again = refitted(split.labelled, method, found, replace(split.config, seed=seed))
-            store(kept, lambda file, again=again: np.save(file, split.annotated(again.ranker, again)))
+            config = replace(split.config.with_only(first["ranker"]), seed=seed)
+            ranker, rule = refitted(split.labelled, method, KeywordRule(**first["rule"]), config)
+            store(kept, lambda file, ranker=ranker, rule=rule: np.save(file, split.annotated(ranker, rule)))
         scores.append(np.load(kept))
     return scores
 
 
-def refitted(labelled: Labelled, method: str, found: FittedMethod, config: Config) -> FittedMethod:
+def refitted(
+    labelled: Labelled, method: str, chosen: KeywordRule, config: Config
+) -> tuple[NeighbourRanker, KeywordRule]:
+    """A method's ranker and rule, fitted with settings that are known."""
     whole = Part.outside(labelled, None)
-    [(_, ranker)] = RANKERS[METHODS[method].ranker](whole, config.with_only(found.chosen.settings), False)
-    queries = TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked())
-    return replace(found, ranker=ranker, rule=queries.learn([found.chosen.rule])[0])
+    [(_, ranker)] = RANKERS[METHODS[method].ranker](whole, config, False)
+    [rule] = TrainingQueries.of(whole.similarity(ranker), whole.keywords, whole.asked()).learn([chosen])
+    return ranker, rule
 
 
 def together(methods: Sequence[str]) -> list[list[str]]:
-    """Methods that share a ranker."""
+    """Methods that share a ranker, or the weights that it is built on."""
     groups: dict[str, list[str]] = {}
     for method in methods:
-        groups.setdefault(METHODS[method].ranker, []).append(method)
+        groups.setdefault(METHODS[method].ranker.removeprefix("kcca_"), []).append(method)
     return list(groups.values())
 
 
@@ -211,7 +218,13 @@ def _key(split: Split, method: str, sources: str) -> str:
 
 
 def _read(path: Path) -> Result:
+    facts = _facts(path)
     with np.load(path) as arrays:
-        facts = json.loads(str(arrays["facts"]))
         folds = [arrays[f"fold_{n}"] for n in range(sum(name.startswith("fold_") for name in arrays))]
         return Result(folds, arrays["test"], facts["settings"], facts["seconds"], facts["by_rule"], facts["k"])
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    with np.load(path) as arrays:
+        found: dict[str, Any] = json.loads(str(arrays["facts"]))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,7 @@ def test_annotation(
     for method in methods:
         assert found[method]["r"] > 50, method
     assert found["best"]["name"] in methods
+    assert set(found["f1"]) == set(methods)
     assert set(found["repeated"]) == {"rnn", "nw_rnn", "drawn_rnn"}
     monkeypatch.setattr("annotation_results.fit_methods", None)
     monkeypatch.setattr("sys.argv", ["annotation.py", *arguments, "--held-out"])
@@ -212,3 +214,30 @@ def test_annotation(
     again = last_line(capsys)
     assert again["held_out_f1"] == found["held_out_f1"], "from the cache: nothing is fitted again"
     assert "rnn" not in again, "no test figure is shown"
+
+
+@pytest.mark.parametrize(("source", "published"), [("iaprtc12", "28/29/250"), ("espgame", "22/25/224")])
+def test_annotation_of_other_collections(
+    source: str,
+    published: str,
+    keywords: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = tmp_path / source
+    shutil.copytree(keywords / "images", folder / "images")
+    words = (keywords / "words").read_text().split()
+    for part in ("training", "test"):
+        rows = [line.split() for line in (keywords / f"{part}_label").read_text().splitlines()]
+        samples = [
+            {"image_name": f"{name}.jpeg", "image_labels": [words[int(place) - 1] for place in own]}
+            for name, *own in rows
+        ]
+        (folder / f"{part.removesuffix('ing')}.json").write_text(json.dumps({"samples": samples}))
+    arguments = ["--data", str(folder), "--cache", str(tmp_path / "cache"), "--sets", "jec", "--speed-pairs", "0"]
+    monkeypatch.setattr("sys.argv", ["annotation.py", *arguments, "--methods", "jec"])
+    import_module("annotation").main()
+    printed = capsys.readouterr().out
+    assert published in printed
+    assert json.loads(printed.splitlines()[-1])["f1"]["jec"] > 50

@@ -43,7 +43,7 @@ def test_a_ranker_does_not_see_the_words_of_held_out_images(name: str) -> None:
             np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
 
 
-@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature", "aligned", "margin"])
+@pytest.mark.parametrize("name", ["rnn", "tagprop", "lasso", "best_feature", "aligned", "margin", "learned"])
 def test_a_ranker_learns_which_feature_tells(name: str) -> None:
     _, ranker = RANKERS[name](Part.outside(labelled(), None), QUICK, False)[-1]
     if isinstance(ranker, BoostedOrder):

@@ -1,6 +1,6 @@
 """Training images as the methods of `annotation` see them.
 
-`Labelled` holds their keywords, the distances among them by every feature type and the ranks by these distances, all
+`Labelled` holds their keywords, the distances among them by every feature type and the ranks by these distances, each
 computed once. `Part` is what a fold of the cross-validation may learn from: it takes rows and columns of the same
 arrays. Ranks are among all training images, including those of the fold: of a held-out image only its distances are
 known.
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -33,7 +34,6 @@ class Labelled:
 
     asked (queries,) : positions of the queries among the images
     stack (types, queries, images) : distances
-    levels (types, queries, images) : of the ranks by these distances
     spread (types,) : deviation of the distances
     fold_of (images,) : of the cross-validation
     """
@@ -41,7 +41,6 @@ class Labelled:
     keywords: Keywords
     asked: Positions
     stack: Floats
-    levels: Levels
     spread: Floats
     fold_of: Positions
 
@@ -65,14 +64,21 @@ class Labelled:
         cls, found: Iterable[Floats], types: int, keywords: Keywords, fold_of: Positions, asked: Positions
     ) -> Labelled:
         """From distances. found : for each feature type (queries, images), taken one after another"""
-        thresholds = rank_thresholds(len(keywords))
         stack = np.empty((types, len(asked), len(keywords)), dtype=np.float32)
-        levels = np.empty(stack.shape, dtype=np.uint8)
         for k, distances in enumerate(found):
             stack[k] = distances
-            distances[np.arange(len(asked)), asked] = np.inf  # an image is no neighbour of itself
-            levels[k] = levels_of(distances, thresholds)
-        return cls(keywords, asked, stack, levels, spreads(stack), fold_of)
+        return cls(keywords, asked, stack, spreads(stack), fold_of)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """(types, queries, images) levels of the ranks by distance, which boosting and TagProp need."""
+        thresholds = rank_thresholds(len(self.keywords))
+        found = np.empty(self.stack.shape, dtype=np.uint8)
+        for k, values in enumerate(self.stack):
+            distances = values.copy()
+            distances[np.arange(len(self.asked)), self.asked] = np.inf  # an image is no neighbour of itself
+            found[k] = levels_of(distances, thresholds)
+        return found
 
     def similarity(self, ranker: NeighbourRanker, rows: Positions, known: bool = False) -> Floats:
         """Similarity of some queries, by their place among `asked`, to all images; −inf to themselves.

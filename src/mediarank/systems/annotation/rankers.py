@@ -1,5 +1,5 @@
 """Fitting each ranker of neighbours to labelled images: JEC and its variants, RNN, NW-RNN, weights by TagProp, by a
-large margin or by agreement with the words, and the space of kernel CCA on one of these weights.
+large margin, by agreement with the words or by a regression's error, and the space of kernel CCA on such weights.
 
 `RANKERS` names them. Some have numbers that cross-validation chooses: a fit returns all options.
 """
@@ -21,6 +21,7 @@ from mediarank.learners.neighbours.margin_weights import draw_triples, fit_margi
 from mediarank.learners.neighbours.neighbour_rankers import BoostedOrder, NeighbourRanker, WeightedSum
 from mediarank.learners.neighbours.neighbour_votes import find_neighbours
 from mediarank.learners.neighbours.preferences import consistency
+from mediarank.learners.neighbours.ridge_weights import fit_ridge_weights
 from mediarank.learners.neighbours.semantic_space import fit_semantic_space
 from mediarank.learners.neighbours.tagprop import TagProp
 from mediarank.similarity.rank_levels import rank_thresholds
@@ -30,6 +31,8 @@ from mediarank.types import Floats
 
 SPACE_SHARPNESS: Final = 0.25
 """Of the kernel in kernel CCA, relative to the contrast of the similarities: the middle of what `ridge` tries."""
+LEARNED_FROM: Final = 1000
+"""Images that the weights of `learned` are learned from: a step costs their number to the third power."""
 Weighting = Literal["none", "pairs", "draw"]
 Options = list[tuple[dict[str, int], NeighbourRanker]]
 """Rankers with the settings that distinguish them; cross-validation chooses among several."""
@@ -149,6 +152,26 @@ def fit_margin_weights(part: Part, config: Config) -> NeighbourRanker:
     return WeightedSum((weights / labelled.spread).astype(np.float32))
 
 
+def fit_learned(part: Part) -> WeightedSum:
+    """The weights with which a ridge regression predicts left-out images best, from equal ones; once per part."""
+    if "learned" not in part.fitted:
+        part.fitted["learned"] = _fit_learned(part)
+    return part.fitted["learned"]
+
+
+def _fit_learned(part: Part) -> WeightedSum:
+    labelled = part.labelled
+    rows = part.rows[:: -(-len(part.rows) // LEARNED_FROM)]
+    images = labelled.asked[rows]
+    distances = np.stack(
+        [values[np.ix_(rows, images)] / s for values, s in zip(labelled.stack, labelled.spread, strict=True)]
+    )
+    scale = SPACE_SHARPNESS / contrast(part.similarity(equally_weighted(part)))
+    equal = np.where(np.isfinite(labelled.spread), scale / len(labelled.spread), 0.0)
+    found = fit_ridge_weights(distances, labelled.keywords.rows[images], equal).weights
+    return WeightedSum(((found if found.any() else equal) / labelled.spread).astype(np.float32))
+
+
 def fit_space(part: Part, ranker: WeightedSum, quick: bool) -> NeighbourRanker:
     """Kernel CCA of pictures and words, on the ranker's weights."""
     near = part.similarity(ranker)
@@ -203,8 +226,10 @@ RANKERS: Final[Mapping[str, Callable[[Part, Config, bool], Options]]] = {
     "tagprop": lambda part, config, _: [({}, fit_tagprop(part, config))],
     "aligned": lambda part, config, _: fit_aligned(part, config),
     "margin": lambda part, config, _: [({}, fit_margin_weights(part, config))],
+    "learned": lambda part, config, _: [({}, fit_learned(part))],
     "kcca": lambda part, config, quick: [({}, fit_space(part, equally_weighted(part), quick))],
     "kcca_tagprop": lambda part, config, quick: [({}, fit_space(part, fit_tagprop(part, config), quick))],
+    "kcca_learned": lambda part, config, quick: [({}, fit_space(part, fit_learned(part), quick))],
 }
 """Ranker -> how it is fitted to a part of the images, by the settings; quick : only to choose settings"""
 
