@@ -31,6 +31,7 @@ class Run:
 
     traces : method -> curves of its rankings; priced : some of them by counted cost, extraction included
     trees : MAP of LightGBM; chosen, validation : settings and figures from the items that rankers learn from
+    within : cascade -> the same figure of what the budget of `measure` reaches
     settings : (range, step, regulariser, λ) -> curves of (Imbalanced) RankBoost; of the first split only
     models : base models per concept
     """
@@ -40,6 +41,7 @@ class Run:
     trees: Mapping[str, float]
     chosen: Mapping[str, float]
     validation: Mapping[str, float]
+    within: Mapping[str, float]
     settings: Mapping[tuple[str, str, str, float], Sequence[Trace]]
     models: int
 
@@ -59,13 +61,13 @@ class Run:
         """`from_json` takes it back."""
         settings = [{"key": list(key), "traces": _rows(traces)} for key, traces in self.settings.items()]
         curves = {name: {m: _rows(t) for m, t in getattr(self, name).items()} for name in ("traces", "priced")}
-        rest = {name: dict(getattr(self, name)) for name in ("trees", "chosen", "validation")}
+        rest = {name: dict(getattr(self, name)) for name in ("trees", "chosen", "validation", "within")}
         return {**curves, **rest, "settings": settings, "models": self.models}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Run:
         curves = {name: {m: _curves(rows) for m, rows in found[name].items()} for name in ("traces", "priced")}
-        rest = {name: found[name] for name in ("trees", "chosen", "validation", "models")}
+        rest = {name: found[name] for name in ("trees", "chosen", "validation", "within", "models")}
         settings = {(*entry["key"],): _curves(entry["traces"]) for entry in found["settings"]}
         return cls(settings=settings, **curves, **rest)
 
@@ -173,10 +175,8 @@ def compare(name: str, reference: str, run: Run, share: float = 0.99) -> dict[st
     its evaluations.
     """
     first, other = run.traces[reference], run.traces[name]
-    axis: Axis = "seconds" if run.timed else "evaluations"
-    budget = float(np.mean([getattr(t, axis)[-1] for t in other]))
-    at = np.array([budget])
-    pairs = [(r.at(axis, at, FULL)[0], o.at(axis, at, FULL)[0]) for r, o in zip(first, other, strict=True)]
+    budget = equal_work(name, run)[1]
+    pairs = at_budget(name, run, reference)
     ends = [(r.precision[FULL][-1], o.precision[FULL][-1]) for r, o in zip(first, other, strict=True)]
     found = {
         "map": run.end(name),
@@ -214,6 +214,8 @@ def summary(name: str, runs: Sequence[Run], reference: str) -> dict[str, Any]:
     means = {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
     spread = {key: float(np.std([row[key] for row in rows])) for key in rows[0]}
     means["p_end"] = over_concepts(name, runs, reference)
+    fixed = "p_fixed_time" if runs[0].timed else "p_fixed_evaluations"
+    means[fixed] = over_concepts(name, runs, reference, at_equal_work=True)
     looser = {key: float(np.mean([row[key] for row in at95])) for key in rows[0] if "speedup" in key}
     intervals = {
         f"speedup_{what}_evaluations": bootstrap(name, runs, reference, depth)
@@ -228,15 +230,33 @@ def summary(name: str, runs: Sequence[Run], reference: str) -> dict[str, Any]:
     return {"name": name, **means, "spread": spread, "at_95": looser, "intervals": intervals}
 
 
-def over_concepts(name: str, runs: Sequence[Run], reference: str) -> float:
-    """p of a paired randomisation test over concepts, each with its mean over the splits that measured it."""
-    of_method: list[dict[str, list[float]]] = [{}, {}]
+def equal_work(name: str, run: Run) -> tuple[Axis, float]:
+    """What the method spends to its end, per concept: time where it was measured, else evaluations."""
+    axis: Axis = "seconds" if run.timed else "evaluations"
+    return axis, float(np.mean([getattr(t, axis)[-1] for t in run.traces[name]]))
+
+
+def at_budget(name: str, run: Run, reference: str) -> list[tuple[float, float]]:
+    """Average precision of each concept by the reference and by the method, when both spent what the method takes."""
+    axis, budget = equal_work(name, run)
+    at = np.array([budget])
+    both = zip(run.traces[reference], run.traces[name], strict=True)
+    return [(float(r.at(axis, at, FULL)[0]), float(o.at(axis, at, FULL)[0])) for r, o in both]
+
+
+def over_concepts(name: str, runs: Sequence[Run], reference: str, at_equal_work: bool = False) -> float:
+    """p of a paired randomisation test over concepts, each with its mean over the splits that measured it.
+
+    at_equal_work : when both spent what the method takes, instead of at their ends
+    """
+    of_concept: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
-        for values, method in zip(of_method, (reference, name), strict=True):
-            for t in run.traces[method]:
-                values.setdefault(t.concept, []).append(float(t.precision[FULL][-1]))
-    first, second = ([float(np.mean(of_concept)) for of_concept in values.values()] for values in of_method)
-    return paired_randomisation(first, second, seed=7)
+        first, other = run.traces[reference], run.traces[name]
+        ends = [(float(r.precision[FULL][-1]), float(o.precision[FULL][-1])) for r, o in zip(first, other, strict=True)]
+        for t, pair in zip(first, at_budget(name, run, reference) if at_equal_work else ends, strict=True):
+            of_concept.setdefault(t.concept, []).append(pair)
+    means = np.array([np.mean(pairs, axis=0) for pairs in of_concept.values()])
+    return paired_randomisation(means[:, 0].tolist(), means[:, 1].tolist(), seed=7)
 
 
 def bootstrap(name: str, runs: Sequence[Run], reference: str, depth: int, resamples: int = 500) -> tuple[float, float]:

@@ -27,22 +27,22 @@ import mediarank
 from mediarank.base_models.concept import ConceptModels
 from mediarank.evaluation.metrics import average_precision
 from mediarank.fanout import fan_out
-from mediarank.learners.boosting.choice import Examples, Ranker
+from mediarank.learners.boosting.choice import Examples, Ranker, choose
 from mediarank.learners.boosting.imbalanced_rankboost import ImbalancedRankBoost, Regulariser
 from mediarank.learners.boosting.plan import Plan
 from mediarank.learners.boosting.rankboost import RankBoost
 from mediarank.systems.concepts.config import Config
 from mediarank.systems.concepts.figures import Trace, trace_scored
-from mediarank.systems.concepts.fit import METHODS, fit_rankers, rank_examples, settle
+from mediarank.systems.concepts.fit import CONCEPTS, METHODS, fit_rankers, rank_examples, settle, within
 from mediarank.systems.concepts.model import concept_scores, score_items
 from mediarank.types import Floats, MediarankError
 
 REFERENCE, STACKING, PAPER = "rankboost", "logistic_stacking", "imbalanced_rankboost"
-CASCADES = ("boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade")
+CASCADES = ("boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade", "budget_cascade")
 ENDS = ("mean_fusion", "best_single", "ridge_stacking")
 FITTED = (REFERENCE, PAPER, *CASCADES, STACKING, *ENDS)
 ABLATIONS = {"forward_keep_all": "forward_cascade", "distilled_keep_all": "distilled_cascade"}
-"""Cascades without pruning, which show what their weights alone are worth."""
+"""Cascades without pruning, which show what their weights alone are worth; budget_cascade becomes the first too."""
 EXTRACTION = "forward_extraction"
 HANDMADE = ("paper", "ridge")
 """Rows whose costs of extraction are known."""
@@ -115,23 +115,35 @@ def measure(described: Described, row: str, seed: int, learn: str, cache: Path |
     trees = lightgbm(examples, known) if row == "paper" else {}
     grid = settings_traces(examples, known) if settings else {}
     models = len(next(iter(examples.values())).scores.T)
-    return Run(traces, by_price, trees, model.chosen, model.validation, grid, models)
+    early = validated_within(examples, config, model.chosen)
+    return Run(traces, by_price, trees, model.chosen, model.validation, early, grid, models)
 
 
 def ablations(
     examples: Mapping[str, Examples], config: Config, chosen: Mapping[str, float]
 ) -> dict[str, dict[str, Plan]]:
     """Cascades without pruning, with the settings that were chosen."""
-    plain = replace(
+    plain = replace(settled(config, chosen), keep=1.0, floor=1.0, finish_floor=1.0)
+    return {name: _plans(METHODS[method], plain, examples) for name, method in ABLATIONS.items()}
+
+
+def settled(config: Config, chosen: Mapping[str, float]) -> Config:
+    """The configuration with the settings that cross-validation chose."""
+    return replace(
         config,
         strengths=(chosen["strength"],),
         cost_weights=(chosen["cost_weight"],),
         stacking_strengths=(chosen["stacking_strength"],),
-        keep=1.0,
-        floor=1.0,
-        finish_floor=1.0,
+        budget_firsts=(chosen["budget_first"],),
+        budget_per_relevant=(chosen["budget_per_relevant"],),
     )
-    return {name: _plans(METHODS[method], plain, examples) for name, method in ABLATIONS.items()}
+
+
+def validated_within(examples: Mapping[str, Examples], config: Config, chosen: Mapping[str, float]) -> dict[str, float]:
+    """Cascade -> MAP on held-out folds of what `config.budget` evaluations per item reach."""
+    rankers = {method: partial(METHODS[method], settled(config, chosen)) for method in CASCADES}
+    alike = [replace(e, costs=None) for e in examples.values()]
+    return choose(rankers, alike[:: -(-len(alike) // CONCEPTS)], worth=within(config), seed=config.seed)[1]
 
 
 def with_extraction(dear: Mapping[str, Examples], config: Config) -> dict[str, Plan]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +21,7 @@ import mediarank.base_models
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import SVMConfig
 from mediarank.base_models.training import TrainedPool, train_pool
+from mediarank.fanout import fan_out
 from mediarank.types import Judgments, Roles
 
 SOURCES = ("bags", "calibration", "kernel_ridge", "pool", "ridge", "svm", "training")
@@ -36,10 +39,20 @@ def trained_pools(
 
     configs : feature type -> how its base models are trained
     """
-    return {kind: _trained(described, kind, config, roles, cache) for kind, config in sorted(configs.items())}
+    alone = {
+        kind: (replace(described, features={kind: described.features[kind]}), kind, config)
+        for kind, config in sorted(configs.items())
+    }
+    train = partial(_trained, roles=roles, cache=cache)
+    ridges = [
+        kind for kind in alone if configs[kind].learner == "ridge"
+    ]  # SVMs of one type take all cores by themselves
+    found = dict(zip(ridges, fan_out(train, [alone[kind] for kind in ridges], "regressions"), strict=True))
+    return {kind: found[kind] if kind in found else train(given) for kind, given in alone.items()}
 
 
-def _trained(described: Described, kind: str, config: SVMConfig, roles: Roles, cache: Path | None) -> TrainedPool:
+def _trained(given: tuple[Described, str, SVMConfig], roles: Roles, cache: Path | None) -> TrainedPool:
+    described, kind, config = given
     kept = cache / "concepts_models" / f"{_key(described, kind, config, roles)}.npz" if cache else None
     if kept and kept.exists():
         return read_trained(kept)

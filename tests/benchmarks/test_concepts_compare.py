@@ -74,7 +74,7 @@ def test_ties_are_not_wins_and_speed_ups_are_counted_in_evaluations() -> None:
     slow = [whole("boat", [2, 8], [0.2, 0.4]), whole("fish", [2, 8], [0.2, 0.4]), whole("sky", [2, 8], [0.2, 0.4])]
     quick = [whole("boat", [1, 2], [0.4, 0.5]), whole("fish", [1, 2], [0.2, 0.2]), whole("sky", [1, 2], [0.4, 0.5])]
     traces = {"slow": slow, "quick": quick}
-    found = compare("quick", "slow", Run(traces, traces, {}, {}, {}, {}, 8))
+    found = compare("quick", "slow", Run(traces, traces, {}, {}, {}, {}, {}, 8))
     assert found["map"] == pytest.approx(0.4)
     assert found["map500"] == pytest.approx(0.2)
     assert found["concepts_won"] == pytest.approx(2 / 3)
@@ -98,7 +98,9 @@ def both(timed: bool) -> Run:
     slow = [whole("boat", [2, 8], [0.2, 0.4], timed), whole("fish", [2, 8], [0.2, 0.4], timed)]
     quick = [whole("boat", [1, 2], [0.4, 0.5], timed), whole("fish", [1, 4], [0.2, 0.3], timed)]
     settings = {("symmetric", "bound", "squared", 0.05): slow}
-    return Run({"slow": slow, "quick": quick}, {"slow": slow}, {"lightgbm": 0.3}, {"strength": 0.1}, {}, settings, 8)
+    return Run(
+        {"slow": slow, "quick": quick}, {"slow": slow}, {"lightgbm": 0.3}, {"strength": 0.1}, {}, {}, settings, 8
+    )
 
 
 def test_curves_without_times_are_compared_at_equal_evaluations() -> None:
@@ -113,6 +115,7 @@ def test_curves_without_times_are_compared_at_equal_evaluations() -> None:
 def test_p_is_over_concepts_and_not_over_splits() -> None:
     found = summary("quick", [both(timed=False)] * 6, "slow")
     assert found["p_end"] == pytest.approx(1.0), "one concept won and one lost by the same, however many splits"
+    assert found["p_fixed_evaluations"] == pytest.approx(1.0), "one won and one tied at three evaluations"
 
 
 def test_a_run_is_kept_as_json() -> None:

@@ -132,6 +132,16 @@ def test_the_forward_cascade_takes_what_the_last_fit_left_unexplained() -> None:
 def test_the_schedule() -> None:
     assert [Schedule(0.5, 0.1).count(t, 1000) for t in range(6)] == [1000, 500, 250, 125, 100, 100]
     assert Schedule(0.5, 0.0).count(30, 10) == 1
+    assert [Schedule(0.5, 0.02, first=0.1).count(t, 1000) for t in range(5)] == [1000, 100, 50, 25, 20]
+
+
+def test_the_forward_cascade_keeps_few_after_its_first_model_and_more_of_frequent_concepts() -> None:
+    X, y = example(7)
+    for per_relevant in (0.0, 3.0):
+        plan = ForwardCascade(4, floor=0.02, first=0.2, per_relevant=per_relevant).fit(X, y).plan_
+        sizes = [len(state.active) for state in walk(plan, lambda m, i: X[i, m], len(X))]
+        least = max(0.02, per_relevant * y.mean())
+        assert sizes == [len(X), *(round(max(least, 0.2 * 0.5**t) * len(X)) for t in range(3))]
 
 
 def test_weights_are_never_negative_in_the_boosted_cascade() -> None:

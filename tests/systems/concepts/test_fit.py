@@ -16,7 +16,7 @@ from mediarank.evaluation.metrics import average_precision
 from mediarank.learners.boosting.choice import Examples
 from mediarank.systems.concepts import report
 from mediarank.systems.concepts.config import Config
-from mediarank.systems.concepts.fit import METHODS, fit, fit_rankers, rank_examples, validate
+from mediarank.systems.concepts.fit import METHODS, fit, fit_rankers, rank_examples, settle, validate
 from mediarank.systems.concepts.model import Model
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Fitted
@@ -207,6 +207,9 @@ def test_settings_are_checked_and_unknown_keys_refused() -> None:
         {"strengths": [0.0]},
         {"stacking_strengths": []},
         {"finish_floor": 0},
+        {"budget_firsts": []},
+        {"budget_per_relevant": [-1.0]},
+        {"budget": 0.5},
         {"keep": 2},
         {"serve": "stacked_cascade"},
         {"learn_from": ["test"]},
@@ -221,6 +224,19 @@ def test_settings_are_chosen_among_those_given(fitted: Fitted) -> None:
     assert fitted.model.chosen["strength"] in CONFIG.strengths
     assert fitted.model.chosen["cost_weight"] in CONFIG.cost_weights
     assert fitted.model.chosen["stacking_strength"] in CONFIG.stacking_strengths
+
+
+def test_the_schedule_of_the_budget_cascade_is_the_best_within_the_budget() -> None:
+    """With 1.3 evaluations per item, one that looks at all items twice stays at its first model."""
+    rng = np.random.default_rng(0)
+    examples = []
+    for _ in range(3):
+        relevant = np.arange(600) % 20 == 0
+        scores = np.where(relevant, 0.2, -0.2)[:, None] + rng.normal(scale=0.3, size=(600, 12))
+        examples.append(Examples(scores.clip(-1, 1).astype(np.float32), relevant))
+    config = replace(CONFIG, methods=("budget_cascade",), keep=0.9, budget_firsts=(1.0, 0.1))
+    assert settle(examples, replace(config, budget=1.3)).budget_firsts == (0.1,)
+    assert settle(examples, replace(config, budget=12.0)).budget_firsts == (1.0,)
 
 
 def test_the_strength_of_the_stack_is_the_one_that_validates_best(given: Inputs) -> None:

@@ -27,13 +27,19 @@ Labels = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Schedule:
-    """Stage t keeps a share of max(floor, keep^t) of all examples."""
+    """The first stage sees all examples, the second a share of `first`, each later one `keep` times as many.
+
+    floor : the least share; first : `keep` by default, so that stage t sees max(floor, keep^t)
+    """
 
     keep: float = 0.5
     floor: float = 0.1
+    first: float | None = None
 
     def count(self, stage: int, examples: int) -> int:
-        return max(1, round(max(self.floor, self.keep**stage) * examples))
+        second = self.keep if self.first is None else self.first
+        share = second * self.keep ** (stage - 1) if stage else 1.0
+        return max(1, round(max(self.floor, share) * examples))
 
 
 def survivors(scores: Doubles, active: Positions, count: int) -> tuple[Positions, float]:
@@ -151,7 +157,8 @@ class ForwardCascade:
     scores scaled to equal spread; then all weights are refitted to all examples, including pruned ones, because
     examples are few. Every model is used once.
 
-    stages, keep, floor : number of models, at most; see Schedule
+    stages, keep, floor, first : number of models, at most; see Schedule
+    per_relevant : survivors for each relevant example, at least, so that concepts that are not rare keep enough
     recall : share of the relevant examples that each stage keeps, whatever the schedule says; 0 leaves it to the
         schedule
     strength : C of the ridge logistic regression
@@ -164,12 +171,16 @@ class ForwardCascade:
     strength: float = 0.01
     cost_weight: float = 0.0
     recall: float = 0.0
+    first: float | None = None
+    per_relevant: float = 0.0
     plan_: Plan = field(init=False, repr=False)
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike, costs: Costs | None = None) -> ForwardCascade:
         scores, relevant = require_scores(X, y)
         stack = Stack(scores, relevant, self.strength)
-        forward_stages(stack, Schedule(self.keep, self.floor), self.stages, self.recall, self.cost_weight, costs)
+        floor = min(1.0, max(self.floor, self.per_relevant * float(relevant.mean())))
+        schedule = Schedule(self.keep, floor, self.first)
+        forward_stages(stack, schedule, self.stages, self.recall, self.cost_weight, costs)
         self.plan_ = stack.plan()
         return self
 

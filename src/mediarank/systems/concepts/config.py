@@ -15,7 +15,7 @@ NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Method = Literal[
     "mean_fusion", "best_single", "ridge_stacking", "logistic_stacking", "rankboost", "imbalanced_rankboost",
-    "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade",
+    "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade", "budget_cascade",
 ]  # fmt: skip
 
 
@@ -32,6 +32,11 @@ class Config:
     stages, keep, floor : of the cascades
     finish_stages, finish_floor : of distilled_cascade: SVMs before its last stage, and the share of items that the
         last stage scores with all SVMs
+    budget : of budget_cascade: evaluations per item within which it should rank well
+    budget_stages, budget_floor : of budget_cascade: SVMs, at most, and the least share of items that the last of them
+        score
+    budget_firsts, budget_per_relevant : of budget_cascade: shares of the items that remain after its first SVM, and
+        items that remain in the end for each relevant one; the best pair is found by cross-validation
     recall : share of the relevant items that each stage of forward_cascade and distilled_cascade keeps, whatever the
         schedule says
     strengths : of the ridge in forward_cascade and in the first stages of distilled_cascade
@@ -63,6 +68,11 @@ class Config:
     floor: Share = 0.1
     finish_stages: Count = 6
     finish_floor: Share = 0.03
+    budget: Annotated[float, Field(ge=1)] = 1.5
+    budget_stages: Count = 12
+    budget_floor: Share = 0.03
+    budget_firsts: tuple[Share, ...] = (0.3, 0.2, 0.15)
+    budget_per_relevant: tuple[NotNegative, ...] = (2.0, 3.5)
     recall: Annotated[float, Field(ge=0, le=1)] = 0.0
     strengths: tuple[float, ...] = (0.003, 0.01, 0.03)
     cost_weights: tuple[float, ...] = (0.0, 1.0)
@@ -77,6 +87,8 @@ class Config:
                 raise ValueError("give at least one method, and at least one strength of each kind, all above 0")
         if not self.learn_from:
             raise ValueError("learn_from must name at least one of base, rank and valid")
+        if not self.budget_firsts or not self.budget_per_relevant:
+            raise ValueError("give at least one of budget_firsts and one of budget_per_relevant")
         if not self.cost_weights or min(self.cost_weights) < 0:
             raise ValueError("give at least one cost weight, none below 0")
         if self.serve is not None and self.serve not in self.methods:

@@ -27,6 +27,7 @@ FULL: Final = 0
 DEPTHS: Final = (100, 500, FULL)
 SKIPPING: Final = (
     "rankboost", "imbalanced_rankboost", "boosted_cascade", "stacked_cascade", "forward_cascade", "distilled_cascade",
+    "budget_cascade",
 )  # fmt: skip
 """Methods that rank step by step, so that they have a curve."""
 

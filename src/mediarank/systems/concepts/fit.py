@@ -65,6 +65,16 @@ METHODS: Final[Mapping[str, Callable[[Config, Examples], Ranker]]] = {
         teacher=config.stacking_strengths[0],
         cost_weight=config.cost_weights[0],
     ).fit(e.scores, e.relevant, e.costs),
+    "budget_cascade": lambda config, e: ForwardCascade(
+        config.budget_stages,
+        config.keep,
+        config.budget_floor,
+        config.strengths[0],
+        config.cost_weights[0],
+        config.recall,
+        config.budget_firsts[0],
+        config.budget_per_relevant[0],
+    ).fit(e.scores, e.relevant, e.costs),
 }
 """Each method as a function of the configuration and a concept's examples; all give a plan."""
 CONCEPTS: Final = 30
@@ -148,6 +158,8 @@ def fit_rankers(pools: Mapping[str, SVMPool], examples: Mapping[str, Examples], 
         "strength": config.strengths[0],
         "cost_weight": config.cost_weights[0],
         "stacking_strength": config.stacking_strengths[0],
+        "budget_first": config.budget_firsts[0],
+        "budget_per_relevant": config.budget_per_relevant[0],
     }
     fitted = fan_out(partial(_fit_methods, config), list(examples.values()), "rankers of concepts")
     plans: dict[str, Mapping[str, Plan]] = {
@@ -175,10 +187,10 @@ def regulariser_plans(
 
 
 def settle(examples: Sequence[Examples], config: Config) -> Config:
-    """The configuration with one strength of each kind and one cost weight left, by cross-validation.
+    """The configuration with one setting of each kind left, by cross-validation.
 
-    For the stack the final precision counts; for the cascades that which small budgets reach (`early_precision`),
-    which is what a cascade is for.
+    For the stack the final precision counts; for forward_cascade that which small budgets reach (`early_precision`),
+    which is what a cascade is for; for the schedule of budget_cascade that which its budget reaches.
     """
     stacks = [replace(config, stacking_strengths=(strength,)) for strength in config.stacking_strengths]
     if {"logistic_stacking", "distilled_cascade"} & set(config.methods):
@@ -187,9 +199,22 @@ def settle(examples: Sequence[Examples], config: Config) -> Config:
         replace(config, stacking_strengths=config.stacking_strengths[:1], strengths=(strength,), cost_weights=(weight,))
         for strength, weight in product(config.strengths, config.cost_weights)
     ]
-    if {"forward_cascade", "distilled_cascade"} & set(config.methods):
-        return _best("forward_cascade", cascades, examples, early_precision)
-    return cascades[0]
+    if {"forward_cascade", "distilled_cascade", "budget_cascade"} & set(config.methods):
+        config = _best("forward_cascade", cascades, examples, early_precision)
+    else:
+        config = cascades[0]
+    schedules = [
+        replace(config, budget_firsts=(first,), budget_per_relevant=(items,))
+        for first, items in product(config.budget_firsts, config.budget_per_relevant)
+    ]
+    if "budget_cascade" in config.methods:
+        return _best("budget_cascade", schedules, [replace(e, costs=None) for e in examples], within(config))
+    return schedules[0]
+
+
+def within(config: Config) -> Worth:
+    """Average precision of what `config.budget` evaluations per item reach."""
+    return partial(early_precision, budgets=(config.budget,))
 
 
 def _best(method: str, settings: Sequence[Config], examples: Sequence[Examples], worth: Worth) -> Config:

@@ -15,4 +15,5 @@ METHODS: Final[Wording] = {
     "imbalanced_rankboost": Words("boosted ranking, rare names", "Imbalanced RankBoost, the method of the paper"),
     "boosted_cascade": Words("boosted cascade, fast", "RankBoost that stops early on items that will rank low"),
     "forward_cascade": Words("weighted cascade, fast", "ridge regression that adds SVMs one by one and stops early"),
+    "budget_cascade": Words("weighted cascade, fastest", "the same, with one or two SVMs per item on average"),
 }
