@@ -225,7 +225,7 @@ def test_a_champion_goes_to_the_storage_and_comes_back(
     assert [(d.promoted, d.candidate) for d in decided] == [(True, "1")]
     assert _query(installation, "mlflow", "SELECT alias FROM registered_model_aliases") == [("champion",)]
     listed = _objects(installation)
-    assert any(name.endswith("/model/artifacts/packed/model.npz") for name in listed)
+    assert any(name.endswith("/packed/systems/retrieval/model.npz") for name in listed), listed
     # Another machine: the same data, nothing of the model.
     shutil.rmtree(project / ".mediarank")
     fitted_project.collect(project / "data", 72)

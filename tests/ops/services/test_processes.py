@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -77,6 +79,19 @@ def test_what_is_deaf_to_the_request_is_killed(tmp_path: Path) -> None:
     wait_for(lambda: processes.tail(record) == "deaf")
     processes.end(record, grace=0.5)
     assert record.members() == []
+
+
+def test_its_port_is_free_when_it_has_ended(tmp_path: Path) -> None:
+    """Threads of a killed process may keep it for a moment; here it is another program that does."""
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        record = processes.Record(2**22 + 1, time.time(), "a mark", f"http://127.0.0.1:{port}", str(tmp_path / "log"))
+        threading.Timer(0.3, holder.close).start()
+        assert processes.in_use(port)
+        processes.end(record)
+        assert not processes.in_use(port)
 
 
 def test_a_recycled_process_id_is_not_ours(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ their children, and no others.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import secrets
 import signal
@@ -17,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psutil  # type: ignore[import-untyped]
 
@@ -25,6 +27,7 @@ from mediarank.seals import open_json
 
 MARK = "MEDIARANK_SERVICE"
 RECORDS = "services.json"
+PORT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,10 @@ def launch(root: Path, name: str, command: Sequence[str], address: str, variable
 
 
 def end(record: Record, grace: float = 15.0) -> None:
-    """Ask the process and its descendants to end, and kill those still running after `grace` seconds."""
+    """Ask the process and its descendants to end, and kill those still running after `grace` seconds.
+
+    Its port is free afterwards, unless another program has taken it.
+    """
     asked: set[int] = set()
     deadline = time.monotonic() + grace
     while (members := record.members()) and time.monotonic() < deadline:
@@ -120,6 +126,11 @@ def end(record: Record, grace: float = 15.0) -> None:
     for process in members:
         _send(process, signal.SIGKILL)
     psutil.wait_procs(members, timeout=5)
+    # A process whose first thread has ended is a zombie; on a busy machine its other threads keep the port for longer.
+    port = urlsplit(record.address).port
+    deadline = time.monotonic() + PORT_SECONDS
+    while port and in_use(port) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _send(process: psutil.Process, number: int) -> None:
@@ -143,8 +154,8 @@ def in_use(port: int) -> bool:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
-        except OSError:
-            return True
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
     return False
 
 
