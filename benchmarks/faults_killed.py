@@ -317,10 +317,10 @@ SAMPLED = {"promote": 120}
 """At how many of its steps, spread evenly, what takes long is killed by default; the others are killed at each."""
 
 
-def kill_one(name: str, folder: Path, most: int | None) -> dict[str, int]:
-    """Kill one stage or command at each of its steps, or at `most` of them."""
+def kill_one(name: str, folder: Path, most: int | None, portion: int = 0) -> dict[str, Any]:
+    """Kill one stage or command at a portion of its steps, or of `most` of them."""
     folder.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, {"MEDIARANK_JOBS": "1"}):
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         works = commands(folder) if name in COMMANDS else stages(folder)
-        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most or SAMPLED.get(name))
+        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most or SAMPLED.get(name), portion)
