@@ -126,7 +126,7 @@ def main() -> int:
     parser.add_argument("--mutants", type=int, default=20_400)
     parser.add_argument("--flips", type=int, default=400, help="bits to flip for each kind of file")
     parser.add_argument("--bodies", type=int, default=500, help="hostile requests to send")
-    parser.add_argument("--most", type=int, help="steps at which each is killed; by default all, 120 of promote")
+    parser.add_argument("--most", type=int, help="steps at which each is killed; by default all, or as SAMPLED says")
     parser.add_argument("--only", nargs="+", choices=KILLED, default=KILLED, help="stages and commands to kill")
     parser.add_argument("--kept", type=Path, help="a file for finished parts; those that it has are not run again")
     parser.add_argument("--work", type=Path, help="a folder to work in, which the next portion uses, too")

@@ -313,7 +313,7 @@ STAGES = ("manifest", "check_manifest", "frames", "splits", "features", "check_f
 STAGES += ("evaluation", "report")
 COMMANDS = ("database", "track", "promote", "rollback", "label add", "feedback add")
 KILLED = STAGES + COMMANDS
-SAMPLED = {"promote": 120}
+SAMPLED = {"track": 40, "promote": 80, "rollback": 40}
 """At how many of its steps, spread evenly, what takes long is killed by default; the others are killed at each."""
 
 
