@@ -175,9 +175,12 @@ def commands(folder: Path) -> dict[str, Work]:
 
 
 def made(home: Path, make_it: Callable[[Path], object]) -> Path:
-    """A folder that is made once."""
-    if not home.exists():
+    """A folder that is made once; one that is half-made is made again."""
+    whole = home.with_name(f"{home.name}.made")
+    if not whole.exists():
+        shutil.rmtree(home, ignore_errors=True)
         in_child(lambda: make_it(home))
+        whole.touch()
     return home
 
 
@@ -323,4 +326,5 @@ def kill_one(name: str, folder: Path, most: int | None, portion: int = 0) -> dic
     with mock.patch.dict(os.environ, {"MEDIARANK_JOBS": "1"}):
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         works = commands(folder) if name in COMMANDS else stages(folder)
-        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most or SAMPLED.get(name), portion)
+        home = folder / f"{name.replace(' ', '_')}_{portion}"  # a new name, because MLflow keeps databases open by name
+        return kill_everywhere(name, works[name], home, most or SAMPLED.get(name), portion)
