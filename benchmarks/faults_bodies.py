@@ -138,7 +138,7 @@ class Served:
             return False
 
     def watch(self) -> None:
-        while not self._done.wait(0.1):
+        while not self._done.wait(0.05):
             self.peak_bytes = max(self.peak_bytes, memory_of(self.process.pid))
 
 

@@ -49,7 +49,7 @@ def share(folder: Path, images: int = 120, clips: int = 40) -> dict[str, Any]:
     from mediarank import seals
     from mediarank.cli import main as run_command
 
-    folder.mkdir()
+    folder.mkdir(parents=True)
     shutil.copytree(ROOT / "baseline", folder / "baseline")
     params = yaml.safe_load((ROOT / "params.yaml").read_text())
     params["collection"] |= {"path": str(ROOT / "src/mediarank/collections/demo")}

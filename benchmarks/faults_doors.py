@@ -40,7 +40,7 @@ PATIENCE = 240
 
 def doors(folder: Path) -> dict[str, int]:
     """Start the servers, and count what other pages can change or read there."""
-    folder.mkdir()
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "prefect.yaml").write_text("deployments: []\n")
     with mock.patch.dict(os.environ):
         for name in ("MEDIARANK_PREFECT_PORT", "MEDIARANK_MLFLOW_PORT", "MEDIARANK_EXPLORER_PORT"):

@@ -117,60 +117,62 @@ WRITERS: dict[str, tuple[Callable[[Path, float], None], Callable[[Path], Any]]] 
 }
 
 
-def faults(folder: Path) -> dict[str, int]:
-    """Let each step of each write fail: an error, and the old or the new value."""
+def faults(folder: Path, kind: str) -> dict[str, int]:
+    """Let each step of a write fail: an error, and the old or the new value."""
     tried = lost = silent = 0
-    for kind, (write, read) in WRITERS.items():
-        for code in (errno.ENOSPC, errno.EIO, errno.EMFILE):
-            target, step = folder / kind / str(code) / "target", 0
-            write(folder / kind / "old", 1.0)
-            write(folder / kind / "new", 2.0)
-            old, new = read(folder / kind / "old"), read(folder / kind / "new")
-            reached = True
-            while reached:
-                write(target, 1.0)
-                raised = False
-                with fail_at(step, code) as count:
-                    try:
-                        write(target, 2.0)
-                    except (OSError, MediarankError):
-                        raised = True
-                reached = count[0] > step
-                tried += reached
+    write, read = WRITERS[kind]
+    for code in (errno.ENOSPC, errno.EIO, errno.EMFILE):
+        target, step = folder / kind / str(code) / "target", 0
+        write(folder / kind / "old", 1.0)
+        write(folder / kind / "new", 2.0)
+        old, new = read(folder / kind / "old"), read(folder / kind / "new")
+        reached = True
+        while reached:
+            write(target, 1.0)
+            raised = False
+            with fail_at(step, code) as count:
                 try:
-                    found = read(target)
-                    lost += found not in (old, new)
-                    silent += not raised and found != new
-                except MediarankError:
-                    lost += 1
-                step += 1
+                    write(target, 2.0)
+                except (OSError, MediarankError):
+                    raised = True
+            reached = count[0] > step
+            tried += reached
+            try:
+                found = read(target)
+                lost += found not in (old, new)
+                silent += not raised and found != new
+            except MediarankError:
+                lost += 1
+            step += 1
     return {"io_faults": tried, "io_lost": lost, "io_silent": silent}
 
 
-def kills(folder: Path) -> dict[str, int]:
-    """Kill the writer at each step, write again: the same bytes, and nothing left over."""
+# Statements have ids and times of their own; `label add` and `feedback add` are killed in `faults_killed`.
+KILLED_WRITERS = {kind: write for kind, (write, _) in WRITERS.items() if kind != "journal"} | {"collect": run_collect}
+
+
+def kills(folder: Path, kind: str) -> dict[str, int]:
+    """Kill a writer at each step, write again: the same bytes, and nothing left over."""
     tried = other = left = 0
-    # Statements have ids and times of their own; `label add` and `feedback add` are killed in `faults_killed`.
-    writers = {kind: write for kind, (write, _) in WRITERS.items() if kind != "journal"} | {"collect": run_collect}
-    for kind, write in writers.items():
-        write(folder / kind / "reference/target", 2.0)
-        wanted = contents(folder / kind / "reference")
-        step, killed = 0, True
-        while killed:
-            home = folder / kind / "home"
-            shutil.rmtree(home, ignore_errors=True)
-            write(home / "target", 1.0)
-            child = os.fork()
-            if child == 0:
-                with kill_at(step):
-                    write(home / "target", 2.0)
-                os._exit(0)
-            killed = os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-            write(home / "target", 2.0)
-            tried += killed
-            other += {name: data for name, data in contents(home).items() if name in wanted} != wanted
-            left += len(contents(home).keys() - wanted.keys()) + (len(list(home.iterdir())) != 1)
-            step += 1
+    write = KILLED_WRITERS[kind]
+    write(folder / kind / "reference/target", 2.0)
+    wanted = contents(folder / kind / "reference")
+    step, killed = 0, True
+    while killed:
+        home = folder / kind / "home"
+        shutil.rmtree(home, ignore_errors=True)
+        write(home / "target", 1.0)
+        child = os.fork()
+        if child == 0:
+            with kill_at(step):
+                write(home / "target", 2.0)
+            os._exit(0)
+        killed = os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        write(home / "target", 2.0)
+        tried += killed
+        other += {name: data for name, data in contents(home).items() if name in wanted} != wanted
+        left += len(contents(home).keys() - wanted.keys()) + (len(list(home.iterdir())) != 1)
+        step += 1
     return {"kill_points": tried, "kill_other_bytes": other, "kill_leftovers": left}
 
 
@@ -178,21 +180,21 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
-def crash(folder: Path) -> dict[str, int]:
+def crash(folder: Path, kind: str) -> dict[str, int]:
     """Every state that a kill or a power failure leaves is the old or the new value."""
     states = neither = 0
-    for kind, (write, read) in WRITERS.items():
-        home = folder / kind / "home"
-        write(home / "target", 1.0)
-        old = read(home / "target")
-        recorded = CrashStates(home, folder / kind / "states")
-        with recorded.recorded():
-            write(home / "target", 2.0)
-        new = read(home / "target")
-        for state in (folder / kind / "states").iterdir():
-            states += 1
-            try:
-                neither += read(state / "target") not in (old, new)
-            except MediarankError:
-                neither += 1
+    write, read = WRITERS[kind]
+    home = folder / kind / "home"
+    write(home / "target", 1.0)
+    old = read(home / "target")
+    recorded = CrashStates(home, folder / kind / "states")
+    with recorded.recorded():
+        write(home / "target", 2.0)
+    new = read(home / "target")
+    for state in (folder / kind / "states").iterdir():
+        states += 1
+        try:
+            neither += read(state / "target") not in (old, new)
+        except MediarankError:
+            neither += 1
     return {"crash_states": states, "crash_neither": neither}

@@ -175,9 +175,12 @@ def commands(folder: Path) -> dict[str, Work]:
 
 
 def made(home: Path, make_it: Callable[[Path], object]) -> Path:
-    """A folder that is made once."""
-    if not home.exists():
+    """A folder that is made once; one that is half-made is made again."""
+    whole = home.with_name(f"{home.name}.made")
+    if not whole.exists():
+        shutil.rmtree(home, ignore_errors=True)
         in_child(lambda: make_it(home))
+        whole.touch()
     return home
 
 
@@ -313,14 +316,15 @@ STAGES = ("manifest", "check_manifest", "frames", "splits", "features", "check_f
 STAGES += ("evaluation", "report")
 COMMANDS = ("database", "track", "promote", "rollback", "label add", "feedback add")
 KILLED = STAGES + COMMANDS
-SAMPLED = {"promote": 120}
+SAMPLED = {"track": 40, "promote": 80, "rollback": 40}
 """At how many of its steps, spread evenly, what takes long is killed by default; the others are killed at each."""
 
 
-def kill_one(name: str, folder: Path, most: int | None) -> dict[str, int]:
-    """Kill one stage or command at each of its steps, or at `most` of them."""
+def kill_one(name: str, folder: Path, most: int | None, portion: int = 0) -> dict[str, Any]:
+    """Kill one stage or command at a portion of its steps, or of `most` of them."""
     folder.mkdir(parents=True, exist_ok=True)
     with mock.patch.dict(os.environ, {"MEDIARANK_JOBS": "1"}):
         os.environ.pop("MLFLOW_TRACKING_URI", None)
         works = commands(folder) if name in COMMANDS else stages(folder)
-        return kill_everywhere(name, works[name], folder / name.replace(" ", "_"), most or SAMPLED.get(name))
+        home = folder / f"{name.replace(' ', '_')}_{portion}"  # a new name, because MLflow keeps databases open by name
+        return kill_everywhere(name, works[name], home, most or SAMPLED.get(name), portion)

@@ -26,6 +26,10 @@ PATIENCE = 600
 """Seconds after which a run that hangs is ended."""
 
 
+PORTION = 40
+"""Steps that are taken at a time."""
+
+
 @dataclass(frozen=True)
 class Work:
     """What is killed: a run in a copy of a project, and how the outcome is read.
@@ -42,8 +46,8 @@ class Work:
     half: Callable[[Path], list[str]] = lambda home: []
 
 
-def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None) -> dict[str, int]:
-    """Kill at each step, or at `most` steps spread evenly."""
+def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None, portion: int = 0) -> dict[str, int]:
+    """Kill at each step, or at `most` steps spread evenly; portion : which PORTION of them, from 0"""
     copied(work, folder / "wanted")
     with quiet(), one_process(), kill_at(-1, work.more) as count:
         work.run(folder / "wanted")
@@ -53,11 +57,11 @@ def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None
     every = range(steps) if most is None or steps <= most else sorted({k * steps // most for k in range(most)})
     tried = other = left = half = 0
     home = folder / "home"
-    for step in every:
+    for step in every[portion * PORTION : (portion + 1) * PORTION]:
         copied(work, home)
-        if in_child(lambda: work.run(home), step, work.more) >= 0:
-            continue  # it took fewer steps this time
         tried += 1
+        if in_child(lambda: work.run(home), step, work.more) >= 0:
+            continue  # it took fewer steps this time, and ended
         if seen := work.half(home):
             half += 1
             print(f"  {name}: half-made after a kill at step {step} of {steps}: {seen[:3]}")
@@ -69,7 +73,14 @@ def kill_everywhere(name: str, work: Work, folder: Path, most: int | None = None
             left += 1
             print(f"  {name}: left after a kill at step {step} of {steps}: {sorted(remaining)[:3]}")
     print(f"  {name}: {tried} of {steps} steps", flush=True)
-    return {"kill_points": tried, "kill_other_bytes": other, "kill_leftovers": left, "kill_half_seen": half}
+    shutil.rmtree(folder)
+    return {
+        "kill_steps": {name: steps},
+        "kill_points": tried,
+        "kill_other_bytes": other,
+        "kill_leftovers": left,
+        "kill_half_seen": half,
+    }
 
 
 def copied(work: Work, home: Path) -> None:

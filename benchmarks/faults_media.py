@@ -102,20 +102,19 @@ def decode_mutant(number: int, sources: list[Path], folder: Path) -> str:
     return source.suffix
 
 
-def media(folder: Path, count: int) -> dict[str, Any]:
+def media(folder: Path, numbers: range) -> dict[str, Any]:
     """Decode damaged files: each is decoded or refused with a reason; a crash of the decoder is counted."""
-    folder.mkdir()
     sources = originals(folder / "originals")
     work = partial(decode_mutant, sources=sources, folder=folder)
     allowed = Confinement((folder,), (folder,))
-    outcomes = guarded_map(work, range(count), "damaged files", 60, confinement=allowed)
+    outcomes = guarded_map(work, numbers, "damaged files", 60, confinement=allowed)
     reasons = [outcome.reason for outcome in outcomes if isinstance(outcome, Failed)]
     crashes = [reason for reason in reasons if "crashed" in reason or "took more" in reason or "Error: " in reason]
     for reason in crashes[:5]:
         print(f"  {reason}")
     formats = sorted(source.suffix[1:] for source in sources)
     return {
-        "mutants": count,
+        "mutants": len(numbers),
         "mutant_formats": formats,
         "mutants_refused": len(reasons),
         "mutant_crashes": len(crashes),
