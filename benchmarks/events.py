@@ -9,8 +9,9 @@ repeated on four kinds of made-up scores with a known gap (events_made.py), and 
 every seed (events_data.py, events_real.py). Bands and p-values are over clips (events_bands.py). --out writes figures
 2, 4 and 5. The last line is one JSON object.
 
-What was designed on which data: `kernel_fusion` on splits 0 to 5 of sports and 0 to 2 of fights; music and med10
-were measured once, when it was finished. Made-up events 100 to 104 and the demo's seed 11 were not looked at before.
+What was designed on which data: `kernel_fusion` on splits 0 to 5 of sports and 0 to 2 of fights; `consensus` on made-up
+clips 0 to 23 and on training clips of sports and fights. Splits from 100 on, made-up clips from 100 on, made-up events
+100 to 104 and the demo's seed 11 were not looked at before; nothing was designed on music and med10.
 """
 
 from __future__ import annotations

@@ -162,7 +162,7 @@ def table(found: Measured) -> dict[str, Any]:
     for method, values in sorted(figures.items(), key=lambda entry: -entry[1][0]):
         lead = "" if method == BEST else f"   {BEST} leads by {band(figures[BEST] - values)}"
         print(f"{method:24} {band(values)}{lead}")
-    tests = {rival: exchange_test(splits, BEST, rival) for rival in RIVALS}
+    tests = {rival: exchange_test(splits, BEST, rival) for rival in (*RIVALS, *COMPETING)}
     print(f"p-values of {BEST} against " + ", ".join(f"{r} {p_value([t]):.4f}" for r, t in tests.items()))
     return {"figures": figures, "best_modality": best_modality, "tests": tests}
 
@@ -180,11 +180,12 @@ def summary(tables: Mapping[str, dict[str, Any]], found: Mapping[str, Measured])
             for method in ("best", *RIVALS, *OTHERS)
         }
         values: dict[str, Any] = {method: float(v[0]) for method, v in figures.items()}
-        p_values = {r: p_value([tables[name]["tests"][r] for name in names]) for r in RIVALS}
+        tests = {r: [tables[name]["tests"][r] for name in names] for r in (*RIVALS, *COMPETING)}
+        p_values = {r: p_value(of) for r, of in tests.items()}
         leads = {r: vars(band(figures["best"] - figures[r])) for r in (*RIVALS, *OTHERS)}
-        least = {r: significant_lead([tables[name]["tests"][r] for name in names]) for r in RIVALS}
+        least = {r: significant_lead(of) for r, of in tests.items()}
         rest = {"p_values": p_values, "leads": leads, "significant_from": least}
-        return {**values, "p_value": max(p_values.values()), **rest}
+        return {**values, "p_value": max(p_values[r] for r in RIVALS), **rest}
 
     collections = {}
     for name, entry in tables.items():
