@@ -62,7 +62,7 @@ SPREAD_METHODS = ("rankmkl", "posterior")
 """Sets and methods that are measured on random splits."""
 LOSSES = [(loss, regularizer) for loss in ("l1", "l2") for regularizer in ("l1", "l2")]
 """Of RankMKL: the paper's is L1 loss with an L2 regulariser; L2 with L2 is the row `rankmkl` once more."""
-LOSS_SETS = ("paper_kernels", "five")
+LOSS_SETS = ("paper_kernels",)
 SOURCES = (
     *(f"systems/attributes/{name}.py" for name in ("config", "prepare", "methods", "model")),
     *(f"similarity/{name}.py" for name in ("kernels", "chi2", "fitted_kernel", "unit_range")),
