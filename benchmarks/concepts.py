@@ -24,6 +24,7 @@ import argparse
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -75,11 +76,13 @@ def main() -> None:
     options = parser.parse_args()
     warnings.filterwarnings("ignore", message="Concept .* is skipped")
     report: dict[str, Any] = {}
+    started = time.perf_counter()
     if options.repeats:
         with one_thread():
             report = speed(3 if options.quick else options.repeats)
     if options.data:
         report |= claims(options)
+    report["seconds"] = round(time.perf_counter() - started, 1)
     print(json.dumps(_without_nan(report)))
 
 

@@ -155,3 +155,8 @@ def test_base_models_are_trained_once_and_again_when_labels_or_settings_change(
     )
     trained_pools(replace(described, judgments=other), {"colour": SVM}, roles, tmp_path)
     assert fits == ["colour"] * 3
+    mixed = {"edges": replace(SVM, learner="ridge"), "colour": SVM, "texture": replace(SVM, learner="ridge")}
+    for _ in range(2):
+        found = trained_pools(described, mixed, roles, tmp_path)
+        assert list(found) == ["colour", "edges", "texture"]
+    assert fits == ["colour"] * 3 + ["edges", "texture"], "those of SVM on colour were kept"
