@@ -53,6 +53,18 @@ def test_a_method_that_learns_whom_to_trust_is_ahead_and_noise_is_last() -> None
     assert found["meta_only"] > found["average"]
 
 
+def test_a_fold_that_holds_all_clips_of_a_role_leaves_equal_weights() -> None:
+    """One clip of `rank`: the fold with it learns nothing, the others learn from it."""
+    judged, truth = made(clips=20, valid=4)
+    few = Judged(judged.held_in, judged.out_of_fold, judged.unseen[:1], judged.valid)
+    one = Truth(truth.base, truth.rank[:1], truth.valid, np.arange(25))
+    for method in ("meta_only", "recycling", "log_odds"):
+        scores = held_out(method, few, one, seed=7)
+        assert np.isfinite(scores).all()
+    plain = held_out("average", few, one, seed=7)[:, 20]
+    np.testing.assert_allclose(held_out("meta_only", few, one, seed=7)[:, 20], plain)
+
+
 def test_a_fold_is_not_learned_from() -> None:
     """Labels by chance can't be learned, however well a fusion fits those that it sees."""
     judged, truth = made(clips=40, valid=0)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from mediarank.base_models.svm import grouped_folds
 from mediarank.learners.fusion.fusion_methods import fusion
+from mediarank.learners.fusion.linear_fusion import equal_weights
 from mediarank.types import Doubles
 
 Marks = npt.NDArray[np.bool_]
@@ -107,12 +108,19 @@ def choose(values: Mapping[str, Doubles], modest: str) -> str:
 
 
 def _fused(method: str, judged: Judged, truth: Truth, kept: npt.NDArray[np.intp], event: int) -> Doubles:
-    """Scores of the clips of `base`, `rank` and `valid` by a fusion that learned from `kept`, of the first two."""
+    """Scores of the clips of `base`, `rank` and `valid` by a fusion that learned from `kept`, of the first two.
+
+    If no clip of a role is kept, because one fold holds them all, nothing is learned and classifiers weigh the same.
+    """
     kind, count = fusion(method), len(truth.base)
     base, rank = kept[kept < count], kept[kept >= count] - count
+    honest, made = judged.honest[:, event], kind.make()
+    if not len(base) or not len(rank):
+        return made.with_weights(equal_weights(honest.shape[-1])).predict(honest)
     source = kind.of(judged.held_in[base, event], judged.out_of_fold[base, event])
-    learned = kind.make().fit(source, truth.base[base, event], judged.unseen[rank, event], truth.rank[rank, event])
-    return learned.predict(judged.honest[:, event])
+    return made.fit(source, truth.base[base, event], judged.unseen[rank, event], truth.rank[rank, event]).predict(
+        honest
+    )
 
 
 def _mean_precision(scores: Doubles, marks: Marks, weights: Doubles) -> Doubles:
