@@ -51,7 +51,7 @@ def project(tmp_path: Path, photos: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
 def collected(project: Path) -> Path:
     params = config.load()
     collect.run(params.collection, project / "data", project / "cache")
-    manifest.run(params.manifest, project / "data", project / "labels/journal")
+    manifest.run(params.manifest, project / "data", project / "labels/journal", project / ".mediarank/cache")
     return project
 
 
