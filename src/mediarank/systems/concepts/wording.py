@@ -16,6 +16,6 @@ METHODS: Final[Wording] = {
     "boosted_cascade": Words("boosted cascade, fast", "RankBoost that stops early on items that will rank low"),
     "forward_cascade": Words("weighted cascade, fast", "ridge regression that adds SVMs one by one and stops early"),
     "stacked_cascade": Words("refitted cascade, fast", "boosting's order, with weights refitted at every stage"),
-    "distilled_cascade": Words("cascade with a teacher", "a few SVMs for all items, the weighted sum of all for the best"),
+    "distilled_cascade": Words("cascade with a teacher", "few SVMs for all items, the weighted sum for the best"),
     "budget_cascade": Words("weighted cascade, fastest", "forward_cascade with one or two SVMs per item on average"),
 }
