@@ -189,6 +189,8 @@ def test_keys_that_come_quicker_than_the_page_are_taken_one_after_the_other(
         expect(page.locator("[data-say]").first).to_have_text(re.compile("^4 of"))
         # The journal is one answer behind the page; requests pass `hold_the_first` only while the page is waited for.
         wait_for(lambda: len(holding(root)) == 4 or page.wait_for_timeout(50))
+        page.wait_for_load_state("networkidle")
+        page.goto("about:blank")  # a page that still loads its pictures would complain of a server that ends
 
 
 def test_a_label_is_added_on_the_item_page_and_the_name_is_learned(page: Any, site: tuple[str, Path]) -> None:

@@ -138,7 +138,7 @@ def test_a_child_that_the_system_kills_twice_stops_everything() -> None:
 def test_an_item_that_waits_without_working_stops_everything() -> None:
     """Its time is over twice, and it used no processor: the disk does not answer."""
     with pytest.raises(MachineFault, match="without using the processor"):
-        guarded_map(behave, [1, "sleep", 3], "waiting", timeout_seconds=0.1)
+        guarded_map(behave, [1, "sleep", 3], "waiting", timeout_seconds=60, wall_seconds=2.0)
 
 
 def running_out(_: int) -> None:

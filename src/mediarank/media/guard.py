@@ -28,8 +28,8 @@ from typing import Any, Final, TypeVar
 
 from mediarank import fanout
 from mediarank.media.confine import Confinement
-from mediarank.media.guarded_child import WAITING, Stop, serve
 from mediarank.media.guarded_child import Failed as Failed
+from mediarank.media.guarded_child import Stop, serve
 from mediarank.types import MachineFault, MediarankError
 
 Item = TypeVar("Item")
@@ -38,6 +38,8 @@ Outcome = TypeVar("Outcome")
 MEMORY_BYTES: Final = 4 * 1024**3
 """Memory that a child may use beyond what it has at its start: the largest image allowed takes half of it."""
 
+_WAITING: Final = 30
+"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be very busy."""
 _BATCH: Final = 16  # most items per batch: enough to hide the transfer, few enough to share evenly
 _STEPS: Final = 200  # of the progress bar
 _READY: Final = -1
@@ -52,16 +54,18 @@ def guarded_map(
     timeout_seconds: float,
     memory_bytes: int = MEMORY_BYTES,
     confinement: Confinement | None = None,
+    wall_seconds: float | None = None,
 ) -> list[Outcome | Failed]:
     """`[function(item) for item in items]` in guarded child processes, with `Failed(reason)` for a missing outcome.
 
     `function`, items and outcomes must be picklable; `function` must be importable, and may be called again for an
     item whose outcome was lost. Its exceptions become the reason. Output of decoders is dropped.
 
-    timeout_seconds : processor time for one item; its wall time may be thirty times as long
+    timeout_seconds : processor time for one item
     confinement : the only files that children may use, if the kernel can enforce it; what is in force is printed
+    wall_seconds : wall time for one item; by default thirty times its processor time
     """
-    return list(guarded_iter(function, items, what, timeout_seconds, memory_bytes, confinement))
+    return list(guarded_iter(function, items, what, timeout_seconds, memory_bytes, confinement, wall_seconds))
 
 
 def guarded_iter(
@@ -71,13 +75,15 @@ def guarded_iter(
     timeout_seconds: float,
     memory_bytes: int = MEMORY_BYTES,
     confinement: Confinement | None = None,
+    wall_seconds: float | None = None,
 ) -> Iterator[Outcome | Failed]:
     """The same, one outcome after another in order, so that the caller need not hold them all."""
     if not items:
         return
     step = max(1, len(items) // _STEPS)
     lengths = [min(step, len(items) - start) for start in range(0, len(items), step)]
-    pool = _Pool(function, timeout_seconds, memory_bytes, confinement)
+    wall_seconds = _WAITING * timeout_seconds if wall_seconds is None else wall_seconds
+    pool = _Pool(function, timeout_seconds, wall_seconds, memory_bytes, confinement)
     early: dict[int, Any] = {}  # outcomes that wait for those of items before them
     try:
         results = pool.run(items)
@@ -114,12 +120,13 @@ class _Pool:
         self,
         function: Callable[[Any], Any],
         timeout_seconds: float,
+        wall_seconds: float,
         memory_bytes: int,
         confinement: Confinement | None,
     ) -> None:
-        self._arguments = (function, timeout_seconds, memory_bytes, confinement)
+        self._arguments = (function, timeout_seconds, wall_seconds, memory_bytes, confinement)
         self._in_force = ""
-        self._timeout_seconds = timeout_seconds
+        self._timeout_seconds, self._wall_seconds = timeout_seconds, wall_seconds
         # A clean server process forks the children: forking this one, with its threads, could deadlock them, and
         # starting each as a new interpreter costs a second.
         self._context = multiprocessing.get_context("forkserver")
@@ -236,7 +243,7 @@ class _Pool:
             )
         if code == -signal.SIGALRM:
             return Stop(
-                f"A file took {WAITING * self._timeout_seconds:g} s without using the processor, twice: check the "
+                f"A file took {self._wall_seconds:g} s without using the processor, twice: check the "
                 "disk or the network drive that it is on, and run it again. No file was quarantined."
             )
         return Failed(f"Decoding it crashed the decoder twice ({_cause(code)}{place}).")

@@ -29,8 +29,6 @@ from mediarank.media.confine import Confinement, confine
 from mediarank.media.faults import TOO_MUCH_MEMORY, machine_fault, require_memory, words_of
 from mediarank.types import MachineFault, MediarankError
 
-WAITING: Final = 30
-"""Wall time allowed for an item, as a multiple of its limit on processor time: the machine may be very busy."""
 _PATIENCE: Final = 0.1  # seconds after which a child returns its results so far
 
 
@@ -54,6 +52,7 @@ def serve(
     last_words: Connection,
     function: Callable[[Any], Any],
     timeout_seconds: float,
+    wall_seconds: float,
     memory_bytes: int,
     confinement: Confinement | None,
 ) -> None:
@@ -77,7 +76,7 @@ def serve(
             for position, item in batch:
                 current.value = position
                 signal.setitimer(signal.ITIMER_PROF, timeout_seconds)
-                signal.setitimer(signal.ITIMER_REAL, WAITING * timeout_seconds)
+                signal.setitimer(signal.ITIMER_REAL, wall_seconds)
                 answers.append((position, attempt(function, item)))
                 signal.setitimer(signal.ITIMER_REAL, 0)
                 signal.setitimer(signal.ITIMER_PROF, 0)
