@@ -95,12 +95,12 @@ class Labels:
     @property
     def class_of(self) -> dict[str, str]:
         """item -> class"""
-        return dict(zip(self["classes"]["item"], self["classes"]["class"], strict=True))
+        return dict(zip(self["classes"]["item"].tolist(), self["classes"]["class"].tolist(), strict=True))
 
     @property
     def shown(self) -> list[tuple[str, str]]:
         """(concept, item): what items show, by concepts if there are any, or else by keywords, or else by classes."""
-        return list(self._shown.itertuples(index=False, name=None))
+        return list(zip(*(self._shown[name].tolist() for name in self._shown), strict=True))
 
     def showing(self, name: str) -> frozenset[str]:
         """The items that show a concept."""
@@ -118,7 +118,7 @@ class Labels:
     def looked_at(self) -> set[str]:
         """Items that `shown` makes a statement about, including those that show nothing."""
         name = next((table for table in ("concepts", "keywords") if len(self[table])), "classes")
-        return set(self[name]["item"])
+        return set(self[name]["item"].tolist())
 
     def queries_among(self, items: Iterable[str]) -> list[str]:
         """Those of `items` that may be used as queries: all, unless the source names its queries."""

@@ -137,7 +137,7 @@ class Manifest:
         if not self.table["item_id"].is_monotonic_increasing:
             raise DataError("The manifest must be sorted by item_id.")
         for column, allowed in (("kind", KINDS), ("status", (OK, QUARANTINED))):
-            unknown = set(self.table[column]) - set(allowed)
+            unknown = set(self.table[column].unique()) - set(allowed)
             if unknown:
                 raise DataError(
                     f"The manifest's {column} may be {', '.join(allowed)}, but holds {', '.join(map(str, unknown))}."
@@ -168,7 +168,7 @@ class Roles:
     def __post_init__(self) -> None:
         require_columns(self.table, ("item_id", "group_id", "role", "fold"), "the splits")
         require_unique(self.table["item_id"], "item ids of the splits")
-        unknown = set(self.table["role"]) - set(ROLES)
+        unknown = set(self.table["role"].unique()) - set(ROLES)
         if unknown:
             raise DataError(f"A role may be {', '.join(ROLES)}, but the splits hold {', '.join(map(str, unknown))}.")
         for column in ("role", "fold"):
@@ -180,7 +180,7 @@ class Roles:
                 )
 
     def items(self, *roles: str) -> list[str]:
-        return list(self.table.loc[self.table["role"].isin(roles), "item_id"])
+        return list(self.table.loc[self.table["role"].isin(roles), "item_id"].tolist())
 
 
 @dataclass(frozen=True)

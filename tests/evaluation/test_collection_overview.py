@@ -46,7 +46,9 @@ def collection(dated: bool) -> tuple[pd.DataFrame, dict[str, np.ndarray[tuple[in
 
 def page(dated: bool, duplicates: list[list[tuple[str, str]]]) -> str:
     items, looks = collection(dated)
-    section = overview_section(items, looks, duplicates, {"sea/01.jpg": ["boat"]}, lambda item: None, 6)
+    section = overview_section(
+        items, looks, (len(duplicates), duplicates), {"sea/01.jpg": ["boat"]}, lambda item: None, 6
+    )
     return render(Report("a collection", (), [section]))
 
 

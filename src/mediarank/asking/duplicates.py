@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import cv2
@@ -42,9 +43,19 @@ class Shot:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Pictures that look the same, the best shot first."""
+    """Pictures that look the same.
 
-    shots: tuple[Shot, ...]
+    items : sorted
+    look : gives a shot of an item; opens its picture, so it is asked only for groups that are shown
+    """
+
+    items: tuple[str, ...]
+    look: Callable[[str], Shot]
+
+    @cached_property
+    def shots(self) -> tuple[Shot, ...]:
+        """The best shot first."""
+        return tuple(sorted(map(self.look, self.items), key=lambda shot: (-shot.quality, shot.item)))
 
     @property
     def best(self) -> Shot:
@@ -60,20 +71,25 @@ def duplicate_groups(
     picture : path of a working copy -> its pixels
     bits : how many bits of two hashes may differ
     """
-    kind = dict(zip(manifest.table["item_id"], manifest.table["kind"], strict=True))
+    kind = dict(zip(manifest.table["item_id"].tolist(), manifest.table["kind"].tolist(), strict=True))
     images = frames[frames["item_id"].map(kind) == "image"]
     images = images.drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
-    hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"]]
+    hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"].tolist()]
     numbers = near_duplicate_groups(hashes, bits)
     columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))
     size_of = {item: (int(width), int(height)) for item, width, height in zip(*columns, strict=True)}
-    found = []
     several = np.bincount(numbers, minlength=1)[numbers] > 1
-    for _, rows in images[several].groupby(numbers[several]):
-        named = zip(rows["item_id"], rows["path"], strict=True)
-        shots = [Shot(item, *size_of[item], sharpness(picture(path))) for item, path in named]
-        found.append(Duplicates(tuple(sorted(shots, key=lambda shot: (-shot.quality, shot.item)))))
-    return sorted(found, key=lambda group: (-len(group.shots), group.best.item))
+    items, paths = (images.loc[several, name].tolist() for name in ("item_id", "path"))
+    path_of = dict(zip(items, paths, strict=True))
+
+    def look(item: str) -> Shot:
+        return Shot(item, *size_of[item], sharpness(picture(path_of[item])))
+
+    groups: dict[int, list[str]] = {}
+    for item, number in zip(items, numbers[several].tolist(), strict=True):
+        groups.setdefault(number, []).append(item)
+    found = [Duplicates(tuple(members), look) for members in groups.values()]
+    return sorted(found, key=lambda group: (-len(group.items), group.items))
 
 
 def sharpness(picture: Pixels) -> float:

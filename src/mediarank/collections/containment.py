@@ -60,10 +60,10 @@ class RealPaths:
     def __call__(self, path: Path) -> str:
         if os.path.islink(path):  # noqa: PTH114  # once per file of a collection, and twice as fast
             return str(path.resolve())
-        folder, name = os.path.split(path)
+        folder, _, name = str(path).rpartition(os.sep)
         if folder not in self._folders:
-            self._folders[folder] = str(Path(folder).resolve())
-        return os.path.join(self._folders[folder], name)  # noqa: PTH118
+            self._folders[folder] = str(Path(folder).resolve()) if folder else str(Path(path).parent.resolve())
+        return f"{self._folders[folder].rstrip(os.sep)}{os.sep}{name}"
 
 
 def require_inside(files: Mapping[str, Path], folder: Path, follow_links: bool) -> None:

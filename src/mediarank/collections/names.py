@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from mediarank.collections.listing import escaped
@@ -14,11 +15,16 @@ class Names:
 
     def __init__(self, items: Iterable[str]) -> None:
         self._exact = {same_name(item): item for item in items}
-        self._by_name: dict[str, list[str]] = {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """Items by file name and stem; made when a name is no item's, which it is in few collections."""
+        found: dict[str, list[str]] = {}
         for item in self._exact.values():
             path = PurePosixPath(same_name(item))
             for name in {path.name, path.stem, path.name.casefold(), path.stem.casefold()}:
-                self._by_name.setdefault(name, []).append(item)
+                found.setdefault(name, []).append(item)
+        return found
 
     def __contains__(self, item: object) -> bool:
         return isinstance(item, str) and same_name(item) in self._exact

@@ -50,7 +50,7 @@ def appearance(lab: npt.NDArray[np.uint8]) -> Doubles:
 def overview_section(
     items: pd.DataFrame,
     looks: Mapping[str, Doubles],
-    duplicates: Sequence[Sequence[tuple[str, str]]],
+    duplicates: tuple[int, Sequence[Sequence[tuple[str, str]]]],
     labels: Mapping[str, Sequence[str]],
     thumbnail: Thumbnail,
     per_row: int,
@@ -58,10 +58,10 @@ def overview_section(
     """
     items : item_id, kind, width, height, taken_at and camera of the usable items
     looks : item -> its `appearance`, for the sampled ones
-    duplicates : groups of (item, caption), the best shot first
+    duplicates : how many groups there are; and the first ones as (item, caption), the best shot first
     labels : item -> its class and keywords
     """
-    blocks: list[Block] = [_sheet(items, thumbnail, per_row), _duplicates(duplicates, thumbnail, per_row)]
+    blocks: list[Block] = [_sheet(items, thumbnail, per_row), _duplicates(*duplicates, thumbnail, per_row)]
     ids = sorted(looks)
     if len(ids) > 2 * NEIGHBOURS:
         vectors = np.stack([looks[item] for item in ids])
@@ -154,10 +154,10 @@ def _sheet(items: pd.DataFrame, thumbnail: Thumbnail, per_row: int) -> Block:
         return Text(["There are no pictures."], "Contact sheet")
     month = pictured["taken_at"].astype(str).str[:7]
     dated = bool((month != "").mean() >= 0.5)
-    folder = pictured["item_id"].map(lambda item: PurePosixPath(str(item)).parent.as_posix().replace(".", "(top)", 1))
-    key = month.where(month != "", "without a date") if dated else folder
+    folder = [item.rpartition("/")[0] or "(top)" for item in pictured["item_id"].tolist()]
+    key = month.where(month != "", "without a date").tolist() if dated else folder
     members: dict[str, list[str]] = {}
-    for name, item in zip(key.tolist(), pictured["item_id"].tolist(), strict=True):
+    for name, item in zip(key, pictured["item_id"].tolist(), strict=True):
         members.setdefault(str(name), []).append(str(item))
     groups = [(name, sorted(members[name])) for name in sorted(members)]
     rows = [
@@ -168,7 +168,7 @@ def _sheet(items: pd.DataFrame, thumbnail: Thumbnail, per_row: int) -> Block:
     return Gallery(f"Contact sheet by {'month' if dated else 'folder'}", rows, left.strip())
 
 
-def _duplicates(groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnail, per_row: int) -> Block:
+def _duplicates(count: int, groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnail, per_row: int) -> Block:
     heading = "Near-duplicates"
     if not groups:
         return Text(["No two pictures look the same."], heading)
@@ -177,11 +177,9 @@ def _duplicates(groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnai
             f"{len(group)} pictures, best: {group[0][0]}",
             [Tile(thumbnail(item), caption, title=item, item=item) for item, caption in group[:per_row]],
         )
-        for group in groups[:GROUPS]
+        for group in groups
     ]
-    shown = (
-        f"{len(groups)} groups; the best shot, by sharpness and size, comes first. `mediarank duplicates` lists all."
-    )
+    shown = f"{count} groups; the best shot, by sharpness and size, comes first. `mediarank duplicates` lists all."
     return Gallery(heading, rows, shown)
 
 

@@ -89,8 +89,9 @@ def _items_by(items: pd.DataFrame, groups: Mapping[str, str], word: str, order: 
     """Numbers of items, one row per group and one column per kind."""
     group_of = items["item_id"].map(groups).fillna(NO_CLASS)
     counts = items.groupby([group_of, "kind"]).size().to_dict()
-    kinds = [kind for kind in KINDS if kind in set(items["kind"])]
-    named = [*order, *([NO_CLASS] if NO_CLASS in set(group_of) else [])]
+    present = set(items["kind"].unique())
+    kinds = [kind for kind in KINDS if kind in present]
+    named = [*order, *([NO_CLASS] if (group_of == NO_CLASS).any() else [])]
     rows = [[group, *(f"{counts.get((group, kind), 0):,}" for kind in kinds)] for group in named]
     columns = [Column(word), *(Column(f"{kind}s", numeric=True) for kind in kinds)]
     return Table(f"Items by {word}", columns, rows, folded=len(rows) > OPEN_ROWS, half=True)

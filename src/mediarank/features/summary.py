@@ -22,6 +22,11 @@ def summarise(matrix: FeatureMatrix) -> pd.DataFrame:
     for start in range(0, len(matrix), _BLOCK):
         block = np.asarray(matrix.values[start : start + _BLOCK], dtype=np.float64)
         finite = np.isfinite(block)
+        if finite.all():
+            count += len(block)
+            total += block.sum(axis=0)
+            low, high = np.minimum(low, block.min(axis=0)), np.maximum(high, block.max(axis=0))
+            continue
         count += finite.sum(axis=0)
         missing += np.isnan(block).sum(axis=0)
         total += np.where(finite, block, 0.0).sum(axis=0)
@@ -31,8 +36,9 @@ def summarise(matrix: FeatureMatrix) -> pd.DataFrame:
     mean = total / seen
     squares = np.zeros(width)
     for start in range(0, len(matrix), _BLOCK):  # a second pass: squares of raw values would lose digits
-        block = np.asarray(matrix.values[start : start + _BLOCK], dtype=np.float64)
-        squares += np.square(np.where(np.isfinite(block), block - mean, 0.0)).sum(axis=0)
+        block = matrix.values[start : start + _BLOCK] - mean
+        block[~np.isfinite(block)] = 0.0
+        squares += np.square(block, out=block).sum(axis=0)
     return pd.DataFrame(
         {
             "dimension": list(matrix.names),

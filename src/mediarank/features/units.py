@@ -53,8 +53,8 @@ def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds:
         return [unit for item, group in clips.groupby("item_id", sort=True) for unit in _of_clip(str(item), group)]
     row = "frame_id" if family.pooling() == "none" else "item_id"
     table = frames.assign(row=frames[row]).sort_values(["row", "index"], kind="stable")
-    chosen = table[["row", "item_id", "path", "sha256"]]
-    return [Unit(r, i, (p,), s, (s,)) for r, i, p, s in chosen.itertuples(index=False)]
+    chosen = (table[name].tolist() for name in ("row", "item_id", "path", "sha256"))
+    return [Unit(r, i, (p,), s, (s,)) for r, i, p, s in zip(*chosen, strict=True)]
 
 
 def _of_clip(item: str, frames: pd.DataFrame) -> list[Unit]:

@@ -52,7 +52,7 @@ def check_features(
     expected = {name: expected_rows(family, frames, sounds) for name, family in families.items()}
     # A family that finds nothing to describe (sound, in a collection of pictures) is not judged.
     seeing = {name: matrix for name, matrix in matrices.items() if len(matrix) or expected[name]}
-    lost = set(manifest.usable["item_id"]) - {*frames["item_id"], *sounds["item_id"]}
+    lost = set(manifest.usable["item_id"].tolist()) - {*frames["item_id"].tolist(), *sounds["item_id"].tolist()}
     about_splits = checks.check_splits(roles, manifest, labels, REQUIRED_ROLES, lost)
     about_features = checks.check_features(
         {name: summarise(matrix).assign(feature=name) for name, matrix in seeing.items()},
@@ -67,6 +67,7 @@ def check_features(
 def expected_rows(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds: pd.DataFrame) -> list[str]:
     """The rows that a family's matrix should have, given the working copies."""
     if family.modality == "sound":
-        return sorted(sounds["item_id"])
+        return sorted(sounds["item_id"].tolist())
     seen = frames[frames["kind"] == "clip"] if family.modality == "clip" else frames
-    return sorted(set(seen["frame_id" if family.modality == "image" and family.pooling() == "none" else "item_id"]))
+    row = "frame_id" if family.modality == "image" and family.pooling() == "none" else "item_id"
+    return sorted(set(seen[row].tolist()))

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import mimetypes
 import os
+import posixpath
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, ClassVar, Final
 
 import pandas as pd
@@ -119,7 +120,7 @@ def _groups(table: pd.DataFrame, named: pd.DataFrame) -> list[str]:
     said = [(item, group) for item, group in zip(named["item"], named["group"], strict=True) if item in known]
     # One row per item for its content, one for its name, one for each group that the source puts it in.
     members = [*items, *items, *(item for item, _ in said)]
-    content = [f"content {sha or item}" for item, sha in zip(items, table["sha256"], strict=True)]
+    content = [f"content {sha or item}" for item, sha in zip(items, table["sha256"].tolist(), strict=True)]
     shots = [f"shot {shot}" for shot in _shots(items, table["kind"].tolist())]
     numbers = joined_groups(members, [*content, *shots, *(f"group {group}" for _, group in said)])
     return [members[number] for number in numbers[: len(items)]]
@@ -132,8 +133,9 @@ def _shots(items: list[str], kinds: list[str]) -> list[str]:
     """
     parts: dict[str, list[tuple[str, str]]] = {}
     for item, kind in zip(items, kinds, strict=True):
-        part = "raw" if PurePosixPath(item).suffix.lower() in RAW_EXTENSIONS else kind
-        parts.setdefault(str(PurePosixPath(item).with_suffix("")).casefold(), []).append((item, part))
+        stem, ending = posixpath.splitext(item)
+        part = "raw" if ending.lower() in RAW_EXTENSIONS else kind
+        parts.setdefault(stem.casefold(), []).append((item, part))
     shot_of = {}
     for together in parts.values():
         pictures = [item for item, part in together if part == "image"] or [i for i, part in together if part == "raw"]
@@ -145,12 +147,13 @@ def _shots(items: list[str], kinds: list[str]) -> list[str]:
 
 def reconcile(labels: Labels, manifest: Manifest) -> tuple[Labels, list[tuple[str, str, str, str]]]:
     """Labels of usable items without repetitions, and the rows that were refused."""
-    status = dict(zip(manifest.table["item_id"], manifest.table["status"], strict=True))
+    status = dict(zip(manifest.table["item_id"].tolist(), manifest.table["status"].tolist(), strict=True))
+    classes = set(labels["classes"]["class"].unique())
     kept: dict[str, pd.DataFrame] = {}
     refused: list[tuple[str, str, str, str]] = []
     for name, table in labels.tables.items():
         table = table.reset_index(drop=True)
-        reasons = _refusals(name, table, status, set(labels["classes"]["class"]))
+        reasons = _refusals(name, table, status, classes)
         wrong = table.loc[reasons != "", list(LABEL_ITEMS[name])].astype(str)
         # A CSV's first line is its header, so row 0 is line 2.
         refused += [

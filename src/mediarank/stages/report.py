@@ -20,7 +20,7 @@ from mediarank import store
 from mediarank.asking.duplicates import Duplicates, duplicate_groups
 from mediarank.evaluation.answers import Open, answers_section
 from mediarank.evaluation.blocks import Column, Gallery, Row, Strip, Table, Text, Tile
-from mediarank.evaluation.collection_overview import GRID, appearance, overview_section, sampled
+from mediarank.evaluation.collection_overview import GRID, GROUPS, appearance, overview_section, sampled
 from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, Section, render
@@ -142,9 +142,9 @@ def build_report(
     before : the summary of the version before, or `{}`
     """
     classes = labels.class_of
-    refused = set(quarantine.loc[quarantine["what"] == "file", "item_id"])
+    refused = set(quarantine.loc[quarantine["what"] == "file", "item_id"].tolist())
     usable = manifest.usable[~manifest.usable["item_id"].isin(refused)]
-    role_of = dict(zip(roles.table["item_id"], roles.table["role"], strict=True))
+    role_of = dict(zip(roles.table["item_id"].tolist(), roles.table["role"].tolist(), strict=True))
     judged = [_check(stage, found) for stage, result in checks.items() for found in result["expectations"]]
     answers = {name: reporting(name).answer(result) for name, result in results.items() if result.scores}
     summary = summary_of(usable, _labelled(labels), answers, settings)
@@ -213,7 +213,7 @@ def _new_section(
     usable: pd.DataFrame, before: Summary, thumbnail: Callable[[str], bytes | None], per_row: int
 ) -> list[Section]:
     """Pictures of items that the version before did not have."""
-    pairs = zip(usable["item_id"], usable["sha256"], strict=True)
+    pairs = zip(usable["item_id"].tolist(), usable["sha256"].tolist(), strict=True)
     new = sorted(item for item, digest in pairs if is_new(before, item, digest))
     if not new:
         return []
@@ -244,17 +244,17 @@ def _glance(
 ) -> Section:
     """The collection itself, from a sample of its pictures."""
     seen = pictures.frames.drop_duplicates("item_id")
-    path_of = dict(zip(seen["item_id"], seen["path"], strict=True))
+    path_of = dict(zip(seen["item_id"].tolist(), seen["path"].tolist(), strict=True))
     looks = {item: _look(pictures.picture(path_of[item])) for item in sampled(sorted(path_of))}
     words: dict[str, list[str]] = {item: [name] for item, name in labels.class_of.items()}
-    for item, word in zip(labels["keywords"]["item"], labels["keywords"]["keyword"], strict=True):
+    for item, word in zip(labels["keywords"]["item"].tolist(), labels["keywords"]["keyword"].tolist(), strict=True):
         words.setdefault(item, []).append(word)
     alike = [
         [(shot.item, f"{shot.width} × {shot.height}, sharpness {shot.sharpness:.0f}") for shot in group.shots]
-        for group in pictures.duplicates
+        for group in pictures.duplicates[:GROUPS]
     ]
     usable = manifest.usable[manifest.usable["item_id"].isin(path_of)]
-    return overview_section(usable, looks, alike, words, thumbnail, config.results)
+    return overview_section(usable, looks, (len(pictures.duplicates), alike), words, thumbnail, config.results)
 
 
 def _look(picture: Pixels) -> Doubles:

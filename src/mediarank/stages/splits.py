@@ -83,7 +83,7 @@ def run(config: SplitsConfig, data: Path) -> str:
 def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame) -> pd.DataFrame:
     """Items with a working copy: their kind, their group and the perceptual hash of their first picture."""
     table = manifest.usable[["item_id", "kind", "group_id"]]
-    table = table[table["item_id"].isin({*frames["item_id"], *sounds["item_id"]})]
+    table = table[table["item_id"].isin({*frames["item_id"].tolist(), *sounds["item_id"].tolist()})]
     looks = frames.drop_duplicates("item_id").set_index("item_id")["phash"]
     return table.assign(phash=table["item_id"].map(looks).fillna("")).reset_index(drop=True)
 
@@ -161,7 +161,8 @@ class _Dealer:
 
 def _labels_of_items(labels: Labels) -> dict[str, list[str]]:
     """item -> its labels that a split should spread evenly, one string each."""
-    pairs = [(item, f"class {name}") for item, name in labels["classes"].itertuples(index=False)]
+    classes = (labels["classes"][name].tolist() for name in ("item", "class"))
+    pairs = [(item, f"class {name}") for item, name in zip(*classes, strict=True)]
     for table in ("concepts", "events"):
         relevant = labels[table][labels[table]["relevant"].astype(bool)]
         pairs += [(item, f"{table[:-1]} {name}") for item, name, _ in relevant.itertuples(index=False)]
@@ -240,7 +241,7 @@ def _warnings(roles: Roles, items: pd.DataFrame, marks: Mapping[str, Sequence[st
     table = roles.table.merge(items[["item_id", "kind"]], on="item_id")
     used = table.groupby("kind")["role"].agg(set).to_dict()
     where: dict[tuple[str, str], set[str]] = {}
-    for item, kind, role in zip(table["item_id"], table["kind"], table["role"], strict=True):
+    for item, kind, role in zip(*(table[name].tolist() for name in ("item_id", "kind", "role")), strict=True):
         for mark in marks.get(item, ()):
             where.setdefault((mark, kind), set()).add(role)
     missing = {key: [r for r in ROLES if r in used[key[1]] - found] for key, found in sorted(where.items())}

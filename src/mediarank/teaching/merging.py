@@ -7,7 +7,7 @@ can't be used, with the reason. An item is found by its id and content hash; if 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,7 +88,7 @@ class _Finder:
 
     def __init__(self, manifest: Manifest) -> None:
         table = manifest.table
-        self._sha = dict(zip(table["item_id"], table["sha256"], strict=True))
+        self._sha = dict(zip(table["item_id"].tolist(), table["sha256"].tolist(), strict=True))
         self._quarantined = set(table.loc[table["status"] == QUARANTINED, "item_id"])
         self._of_content: dict[str, str] = {}
         for item, sha in self._sha.items():
@@ -124,9 +124,8 @@ def _with_concepts(labels: Labels) -> Labels:
 
 def _entries(labels: Labels, kind: str) -> dict[tuple[str, ...], Any]:
     """A table as a mapping from what a row speaks of to its value."""
-    rows: Iterable[tuple[Any, ...]] = labels[TABLE_OF[kind]][list(LABEL_TABLES[TABLE_OF[kind]])].itertuples(
-        index=False, name=None
-    )
+    table = labels[TABLE_OF[kind]]
+    rows = zip(*(table[name].tolist() for name in LABEL_TABLES[TABLE_OF[kind]]), strict=True)
     if kind == "keyword":
         return dict.fromkeys(rows, True)
     if kind == "pair":

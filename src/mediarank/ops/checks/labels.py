@@ -32,10 +32,10 @@ def label_suites(
 
 def _references(manifest: Manifest, labels: Labels) -> Suite:
     """Every row of every table as (table, item, value); an ordering may be about a class instead of an item."""
-    known = set(manifest.usable["item_id"])
+    known = set(manifest.usable["item_id"].tolist())
     parts = []
     for name, table in labels.tables.items():
-        may_be = known | set(labels["classes"]["class"]) if name == "orderings" else known
+        may_be = known | set(labels["classes"]["class"].unique()) if name == "orderings" else known
         parts += [
             pd.DataFrame(
                 {

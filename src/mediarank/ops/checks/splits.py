@@ -149,14 +149,14 @@ def _prescribed(assigned: pd.DataFrame, labels: Labels) -> Suite:
 
 def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
     """Positives of every class, concept and event in every role that items of its kind have."""
-    role_of = dict(zip(assigned["item_id"], assigned["role"], strict=True))
+    role_of = dict(zip(assigned["item_id"].tolist(), assigned["role"].tolist(), strict=True))
     rows = []
     for name in ("classes", "concepts", "events"):
         table = labels[name]
         said = table[table["relevant"].astype(bool)] if "relevant" in table else table
         # A protocol may give no clip the role `valid`; then no events are missing there.
         kinds = assigned.loc[assigned["item_id"].isin(table[LABEL_ITEMS[name][0]]), "kind"].unique()
-        given = set(assigned.loc[assigned["kind"].isin(kinds), "role"])
+        given = set(assigned.loc[assigned["kind"].isin(kinds), "role"].unique())
         present = [role for role in ROLES if role in given]
         values = said[VALUE_COLUMN[name]].tolist()
         roles = [role_of.get(item) for item in said[LABEL_ITEMS[name][0]].tolist()]

@@ -4,7 +4,6 @@ A stage's command spends seconds importing numpy, pandas, scikit-learn and other
 `python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once; for each command
 it forks, and the child continues from there. Modules of mediarank itself are not imported here, so a command always
 runs the current code.
-always runs the code as it is when it starts.
 
 The owner sends one line of JSON per command over a socket, with three open files: for its output, a pipe that
 closes when the command is to end (see `tied_process.py`), and one for its exit code. The server ends when the socket
