@@ -28,6 +28,7 @@ from mediarank.seals import open_json
 MARK = "MEDIARANK_SERVICE"
 RECORDS = "services.json"
 PORT_SECONDS = 10.0
+START_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,11 @@ def launch(root: Path, name: str, command: Sequence[str], address: str, variable
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    return Record(process.pid, time.time(), mark, address, str(log))
+    record = Record(process.pid, time.time(), mark, address, str(log))
+    deadline = time.monotonic() + START_SECONDS
+    while not record.alive and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)  # for a moment after its start a program has no environment, and so no mark
+    return record
 
 
 def end(record: Record, grace: float = 15.0) -> None:
