@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -126,17 +128,14 @@ def test_tracking_is_idempotent(project: Path) -> None:
     assert len(nested) == len(SYSTEMS), "one a system"
 
 
-@pytest.mark.slow  # with a few text files: tests/ops/runs/test_side_by_side.py; which stages: tests/stages/test_wire.py
-def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
+@contextmanager
+def for_a_while(project: Path) -> Iterator[None]:
+    """Whatever is changed inside, the project is its former version afterwards, for the tests that come then."""
     # What the report is compared with belongs to the version, as params.yaml does (decision 13).
     version = {name: (project / name).read_text() for name in ("params.yaml", "baseline/report.json")}
     lock = (project / "dvc.lock").read_text()
     try:
-        change_params(project, "evaluation", "seed", 8)
-        printed = run(project)
-        reran = [line.split()[0] for line in printed.splitlines() if " took " in line]
-        # `wire` looks at all of params.yaml; what it writes stays the same.
-        assert sorted(reran) == sorted(["wire", *(f"evaluation-{name}" for name in SYSTEMS), "report"])
+        yield
     finally:
         for name, text in version.items():
             (project / name).write_text(text)
@@ -145,16 +144,22 @@ def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
     assert (project / "dvc.lock").read_text() == lock
 
 
+@pytest.mark.slow  # with a few text files: tests/ops/runs/test_side_by_side.py; which stages: tests/stages/test_wire.py
+def test_a_changed_parameter_reruns_just_its_stages(project: Path) -> None:
+    with for_a_while(project):
+        change_params(project, "evaluation", "seed", 8)
+        printed = run(project)
+        reran = [line.split()[0] for line in printed.splitlines() if " took " in line]
+        # `wire` looks at all of params.yaml; what it writes stays the same.
+        assert sorted(reran) == sorted(["wire", *(f"evaluation-{name}" for name in SYSTEMS), "report"])
+
+
 @pytest.mark.slow  # what a check says: tests/ops/test_checks_run.py; what a failure stops: test_side_by_side.py
 def test_a_wrong_collection_stops_the_run_with_an_explanation(project: Path) -> None:
-    before = (project / "params.yaml").read_text()
-    try:
+    with for_a_while(project):
         change_params(project, "check_manifest", "min_items", 1000)
         with pytest.raises(AssertionError) as stopped:
             run(project)
-    finally:
-        (project / "params.yaml").write_text(before)
-        run(project)
     message = str(stopped.value)
     assert "What to do" in message
     assert "check_manifest failed" in message
