@@ -85,6 +85,15 @@ def test_the_contact_sheet_is_by_time_or_folder(dated: bool, expected: str) -> N
     assert "Unlike all others" in text
 
 
+def test_folders_on_the_contact_sheet_have_their_names() -> None:
+    items, _ = collection(dated=False)
+    items["item_id"] = ["top.jpg", *(f"2024.05 trip/{k:02d}.jpg" for k in range(1, len(items)))]
+    section = overview_section(items, {}, (0, []), {}, lambda item: None, 6)
+    text = render(Report("a collection", (), [section]))
+    assert "2024.05 trip" in text
+    assert "(top)" in text
+
+
 def test_near_duplicates_with_the_best_shot_first() -> None:
     text = page(True, [[("sea/03.jpg", "640 × 480"), ("sea/04.jpg", "320 × 240")]])
     assert "2 pictures, best: sea/03.jpg" in text

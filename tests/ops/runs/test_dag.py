@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import toy_project
 
 from mediarank.ops.runs.dag import Plan, open_repo, put_in_order, read_plan
 from mediarank.ops.runs.dvc_process import DvcProcess
+from mediarank.ops.runs.dvc_stages import TO_RUN, Stages
 from mediarank.types import ConfigError
 
 
@@ -58,6 +60,25 @@ def test_unchanged_follows_params_inputs_and_outputs(copied: Path) -> None:
     toy_project.change(copied, "right", 3)
     (copied / "data/join.txt").unlink()
     assert unchanged() == everything - {"join", "report"}
+
+
+def test_dvc_hashes_each_dependency_once_before_a_stage_runs(copied: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would do it six times, and a folder of 100,000 pictures takes seconds each time."""
+    import dvc.output
+
+    plain, looked = dvc.output.build, Counter[str]()
+
+    def counting(store: object, path: str, *rest: object, **settings: object) -> object:
+        looked[Path(path).relative_to(copied).as_posix()] += 1
+        return plain(store, path, *rest, **settings)
+
+    monkeypatch.setattr(dvc.output, "build", counting)
+    toy_project.change(copied, "right", 30)
+    with Stages(copied) as stages:
+        looked.clear()
+        assert stages.begin("sides@right").outcome == TO_RUN
+        assert looked["data/source.txt"] == 1
+        stages.abandon("sides@right")
 
 
 def test_another_process_reads_the_same(project: Path) -> None:
