@@ -126,19 +126,15 @@ def quiet() -> Iterator[None]:
 @contextmanager
 def one_process() -> Iterator[None]:
     """Do in this process what guarded children do."""
-    from mediarank.media import copy_cache, guarded_child
-    from mediarank.stages import manifest
+    from mediarank.media import copy_cache, guarded_child, header_cache
     from mediarank.types import MachineFault
 
-    def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> list[Any]:
+    def here(function: Callable[[Any], Any], items: Any, *_: Any, **__: Any) -> Iterator[Any]:
         outcomes = [guarded_child.attempt(function, item) for item in items]
         for outcome in outcomes:
             if isinstance(outcome, guarded_child.Stop):
                 raise MachineFault(outcome.reason)
-        return outcomes
+        return iter(outcomes)
 
-    def one_by_one(*arguments: Any, **more: Any) -> Iterator[Any]:
-        return iter(here(*arguments, **more))
-
-    with mock.patch.object(copy_cache, "guarded_iter", one_by_one), mock.patch.object(manifest, "guarded_map", here):
+    with mock.patch.object(copy_cache, "guarded_iter", here), mock.patch.object(header_cache, "guarded_iter", here):
         yield

@@ -24,6 +24,9 @@ from process_state import ProcessState
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# Whoever runs the tests, and whatever git knows of them, somebody called ada speaks.
+os.environ.update(MEDIARANK_AUTHOR="ada", GIT_CONFIG_GLOBAL=os.devnull)
+
 # What `import_mlflow` sets for the whole process the first time that MLflow is used, in whichever test that is.
 os.environ.update(
     MLFLOW_DISABLE_TELEMETRY="true",

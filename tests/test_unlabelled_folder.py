@@ -49,8 +49,7 @@ def p10(model: Model, method: str, hidden: dict[str, str]) -> float:
     return float(np.mean(found))
 
 
-def test_init_run_and_search_without_a_label(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")  # as `git config user.name` says where it is set
+def test_init_run_and_search_without_a_label(tmp_path: Path) -> None:
     hidden = photos(tmp_path / "photos", tmp_path / "drawn")
     project = fresh_project(tmp_path / "project")
     params = yaml.safe_load((project / "params.yaml").read_text())

@@ -25,10 +25,7 @@ def ask(*words: str) -> str:
     return CliRunner().invoke(app, words, catch_exceptions=False).stdout
 
 
-def test_feedback_outlives_the_session_and_the_next_search_uses_it(
-    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEDIARANK_AUTHOR", "ada")
+def test_feedback_outlives_the_session_and_the_next_search_uses_it(space: Workspace, tmp_path: Path) -> None:
     teacher, log, _ = open_teacher(space, tmp_path / "feedback")
     vectors = teacher.live.vectors(ITEM)
     found = [hit.item for hit in teacher.search(ITEM, vectors, 60)]
