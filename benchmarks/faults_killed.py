@@ -77,7 +77,9 @@ def stages(folder: Path) -> dict[str, Work]:
     lab, copying = fitted_project.FAMILIES["lab"], fitted_project.COPYING
     svm, checking = SVMConfig(penalties=(2.0,), widths=(1.0,)), FeatureCheckConfig()
     runs: dict[str, Callable[[Path], object]] = {
-        "manifest": lambda home: manifest.run(manifest.ManifestConfig(), home / "data", home / "labels/journal"),
+        "manifest": lambda home: manifest.run(
+            manifest.ManifestConfig(), home / "data", home / "labels/journal", home / ".mediarank/cache"
+        ),
         "check_manifest": lambda home: check_manifest.run(ManifestCheckConfig(), home / "data", home / "baseline"),
         "frames": lambda home: frames.run(copying.frames, Limits(), home / "data", home / ".mediarank/cache"),
         "splits": lambda home: splits.run(splits.SplitsConfig(), home / "data"),
@@ -105,7 +107,7 @@ def make(root: Path) -> None:
     fitted_project.make(root, items=ITEMS)
     data = root / "data"
     store.write_labels(data / "raw/labels", store.read_labels(data / "manifest/labels"))
-    manifest.run(manifest.ManifestConfig(), data, root / "labels/journal")
+    manifest.run(manifest.ManifestConfig(), data, root / "labels/journal", root / ".mediarank/cache")
     copying = fitted_project.COPYING
     frames.run(copying.frames, copying.limits, data, root / ".mediarank/cache")
     fitted_project.add_systems(root)

@@ -110,7 +110,7 @@ def test_environment_and_project_are_installed_compiled(tmp_path: Path) -> None:
     assert done.stdout.strip() == str(project / "src/mediarank/__init__.py"), done.stderr
     compiled = {path.parent.parent.name for path in target.rglob("*.pyc")}
     assert "tzlocal" in compiled
-    assert list((project / "src/mediarank/ops/__pycache__").glob("run.*.pyc"))
+    assert list((project / "src/mediarank/__pycache__").glob("store.*.pyc"))
     assert list((project / "flows/__pycache__").glob("pipeline.*.pyc"))
     assert (project / ".git").is_dir(), "DVC finds its project by it"
     assert not (tmp_path / ".cache").exists(), "no layer holds a cache"

@@ -206,10 +206,12 @@ def test_the_flow_runs_and_is_recorded(installation: dict[str, int], versioned: 
     assert not (versioned / "mlflow.db").exists(), "it went to the server"
     rows = _query(installation, "prefect", "SELECT state_name FROM flow_run")
     assert rows == [("Completed",)]
-    keys = _query(installation, "mlflow", "SELECT value FROM tags WHERE key = 'mediarank.lock'")
-    assert len(keys) == 1
-    commit = _query(installation, "mlflow", "SELECT value FROM tags WHERE key = 'mediarank.git_commit'")
-    assert set(commit) == {(git(versioned, "rev-parse", "HEAD").strip(),)}
+    tags: dict[str, dict[str, str]] = {}
+    for run, key, value in _query(installation, "mlflow", "SELECT run_uuid, key, value FROM tags"):
+        tags.setdefault(run, {})[key] = value
+    # The other drill of this file may have recorded runs of its own.
+    here = [own for own in tags.values() if own.get("mediarank.git_commit") == git(versioned, "rev-parse", "HEAD")]
+    assert len([own for own in here if "mediarank.lock" in own]) == 1
 
 
 @pytest.mark.slow
