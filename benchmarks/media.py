@@ -177,7 +177,7 @@ def main() -> None:
         clips = clips[: max(1, arguments.most // 10)]
         images = images or draw_images(folder, min(arguments.most, 900))
         clips = clips or draw_clips(folder, min(max(1, arguments.most // 10), 36))
-        guarded(images[:1], folder / "warm", "image")  # starts the server that the children are forked from
+        guarded(images[:1], "image")  # starts the server that the children are forked from
         rows = {}
         for kind, files, plain, units in (
             ("image", images, plain_images, len(images)),
