@@ -83,10 +83,14 @@ def copy_one(numbered: tuple[int, Path], kind: str) -> WorkingCopies:
     return make_working_copies(f"{number}{path.suffix}", path, kind, CONFIG, Limits())
 
 
-def guarded(files: list[Path], kind: str) -> int:
+def guarded(files: list[Path], target: Path, kind: str) -> int:
     function = partial(copy_one, kind=kind)
     outcomes = guarded_map(function, list(enumerate(files)), f"{kind}s", Limits().timeout_seconds)
-    return sum(not isinstance(outcome, Failed) for outcome in outcomes)
+    made = [outcome for outcome in outcomes if not isinstance(outcome, Failed)]
+    for number, copies in enumerate(made):
+        for path, content in copies.contents.items():
+            (target / f"{number}_{Path(path).name}").write_bytes(content)
+    return len(made)
 
 
 def best_seconds(work: list[Callable[[Path], int]], expected: int, rounds: int) -> list[float]:
@@ -177,7 +181,7 @@ def main() -> None:
         clips = clips[: max(1, arguments.most // 10)]
         images = images or draw_images(folder, min(arguments.most, 900))
         clips = clips or draw_clips(folder, min(max(1, arguments.most // 10), 36))
-        guarded(images[:1], "image")  # starts the server that the children are forked from
+        guarded(images[:1], folder, "image")  # starts the server that the children are forked from
         rows = {}
         for kind, files, plain, units in (
             ("image", images, plain_images, len(images)),

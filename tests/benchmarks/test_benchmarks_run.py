@@ -1,4 +1,4 @@
-"""Every benchmark can be imported, and those of `attributes` and `annotation` run on a few drawn pictures."""
+"""Every benchmark can be imported; those of `attributes`, `annotation` and media run on a few drawn pictures."""
 
 from __future__ import annotations
 
@@ -191,6 +191,12 @@ def test_attributes_choice(
     [(name, kernel)] = last_line(capsys)["five"]
     assert name.startswith("colour")
     assert kernel in benchmark.KERNELS
+
+
+def test_media(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["media.py", "--most", "3", "--rounds", "1"])
+    import_module("media").main()
+    assert min(last_line(capsys).values()) > 0
 
 
 def test_annotation(
