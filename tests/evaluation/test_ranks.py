@@ -86,6 +86,22 @@ def test_the_kernels_mean_the_same_uncompiled() -> None:
     assert found[0] == found[1] == ([2, 4, 5], [2.0, 3.0, 1.0])
 
 
+@pytest.mark.parametrize("columns", [1, 5, module.FEW - 1, module.FEW, 3000])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_keys_are_sorted_as_numpy_sorts_them(columns: int, in_order: bool) -> None:
+    draw = np.random.default_rng(columns)
+    scores = draw.choice([-np.inf, -1e30, -0.5, -0.0, 0.0, 0.25, 0.5, 3e-39, np.inf], (4, columns)).astype(np.float32)
+    scores[1] = draw.normal(size=columns)
+    scores[2] = 0.5  # every digit above the places is the same
+    place = np.arange(columns) if in_order else draw.permutation(columns)
+    place[draw.random(columns) < 0.1] = -1
+    keys = np.empty(scores.shape, np.uint64)
+    module.write_keys(scores, place, np.array([-1, 0, columns - 1, columns // 2]), keys)
+    wanted = np.sort(keys, axis=1)
+    module.sort_keys(keys, in_order)
+    np.testing.assert_array_equal(keys, wanted)
+
+
 def test_ties_are_broken_by_id() -> None:
     assert ranking(["b", "a", "c", "d"], [1.0, 1.0, 1.0, 2.0]).tolist() == [3, 1, 0, 2]
 

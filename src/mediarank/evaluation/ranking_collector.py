@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mediarank.evaluation.rankings import Rankings
-from mediarank.evaluation.ranks import Integers, Ranks, find_relevant, write_keys
+from mediarank.evaluation.ranks import Integers, Ranks, find_relevant, sort_keys, write_keys
 from mediarank.types import DataError, Floats
 
 BEST: Final = 1000
@@ -48,7 +48,7 @@ class Answers:
             raise DataError(f"Query {query!r} has scores that are not numbers; use -inf for an item that was pruned.")
         keys = np.empty((1, len(scores)), np.uint64)
         write_keys(np.ascontiguousarray(scores, np.float32)[None], self._place, np.array([own]), keys)
-        keys.sort(axis=1)  # no two ranked items share a key, so every sorting algorithm gives this one order
+        sort_keys(keys, in_order=True)
         relevant = relevant[relevant != own]
         places, grades = np.empty(len(relevant), np.int64), np.empty(len(relevant))
         ends = np.array([0, len(relevant)])

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mediarank.evaluation.ranks import sort_keys
 from mediarank.learners.pairwise.triplets import Triplets
 from mediarank.types import Doubles, Floats
 
@@ -96,7 +97,7 @@ class _Lists:
 
     def mean_ap(self, scores: Floats) -> float:
         _write_keys(scores.view(np.uint32), self.relevant, self.offsets, self.keys)
-        self.keys.sort(axis=1)
+        sort_keys(self.keys, in_order=True)
         return float(_mean_ap(self.keys, self.offsets))
 
 

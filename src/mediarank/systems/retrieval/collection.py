@@ -16,7 +16,7 @@ from mediarank.learners.pairwise.triplets import DrawnPairs, Triplets
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.contract import Inputs
-from mediarank.types import Floats, NotApplicable
+from mediarank.types import FeatureMatrix, Floats, NotApplicable
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Collection:
             raise NotApplicable(f"retrieval needs items with all of its feature types ({', '.join(features)}).")
         classes = inputs.labels.class_of
         known = {item: classes[item] for item in items if item in classes}
-        return cls(tuple(items), known, tuple(matrix.rows(items) for matrix in matrices))
+        return cls(tuple(items), known, tuple(_rows(matrix, items) for matrix in matrices))
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -117,6 +117,11 @@ class Collection:
             for method in methods:
                 answers[method].add(query, own, predict(method, phi), relevant)
         return {method: found.finish() for method, found in answers.items()}
+
+
+def _rows(matrix: FeatureMatrix, items: list[str]) -> Floats:
+    """The rows of `items`: those of a whole matrix stay where they are, on disk or in memory."""
+    return np.asarray(matrix.values) if matrix.ids.tolist() == items else matrix.rows(items)
 
 
 def phi_names(features: Sequence[str]) -> list[str]:
