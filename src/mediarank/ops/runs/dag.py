@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mediarank.ops.runs.dvc_looks import keep_looks
 from mediarank.ops.runs.dvc_repair import repair_rwlock
 from mediarank.ops.runs.lock_text import entries, joined
 
@@ -114,6 +115,7 @@ def plan_of(repo: Any) -> tuple[Plan, list[Any]]:
         # Exactly what `dvc repro` without targets does, so that the order is the same.
         graph = get_active_graph(repo.index.graph)
         planned = plan_repro(graph, repo.stage.collect(str(root / PLAN)))
+        keep_looks(planned)
     except DvcException as error:
         raise _unreadable(root, error) from error
     place = {address_of(stage): k for k, stage in enumerate(planned)}

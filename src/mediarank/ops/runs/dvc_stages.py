@@ -8,7 +8,7 @@ moments. The results in dvc.lock, in the cache and in the run cache are those of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from mediarank import store
 from mediarank.ops.runs.dag import LOCK, PLAN, Plan, address_of, commands_of, open_repo, plan_of, put_in_order
+from mediarank.ops.runs.dvc_looks import looked_at_once
 from mediarank.ops.runs.lock_text import with_entry
 
 CACHED, RESTORED, RAN, TO_RUN = "cached", "restored", "ran", "to run"
@@ -69,7 +70,7 @@ class Stages:
         from dvc.stage.cache import RunCacheNotFoundError
 
         stage = self._stages[address]
-        with self._at_work(stage, address), _looked_at_once(stage.deps):
+        with self._at_work(stage, address), looked_at_once(stage.deps):
             if not stage.changed():
                 return Begun(CACHED)
             if stage.frozen or stage.is_import or not stage.cmd:
@@ -91,7 +92,7 @@ class Stages:
         """Record what a stage's commands wrote."""
         stage = self._stages[address]
         self._claim = self._writing.pop(address)
-        with self._at_work(stage), _looked_at_once(stage.deps):
+        with self._at_work(stage), looked_at_once(stage.deps):
             self._record(stage)
 
     def abandon(self, address: str) -> None:
@@ -148,33 +149,6 @@ class Stages:
         hard = self._repo.config["core"].get("hardlink_lock", False)
         # DVC's own calls take the lock under this name, so that this process does not block itself.
         return rwlock(self._repo.tmp_dir, self._repo.fs, " ".join(sys.argv), read, write, hard)
-
-
-@contextmanager
-def _looked_at_once(dependencies: Any) -> Iterator[None]:
-    """Let DVC hash each dependency once: it asks again for every question, which takes long for a large folder.
-
-    Nothing is missed: a source that changes while a stage runs stops the stage (`unchanged_sources.py`).
-    """
-    for dependency in dependencies:
-        dependency._build = _once(dependency._build)
-    try:
-        yield
-    finally:
-        for dependency in dependencies:
-            del dependency._build
-
-
-def _once(build: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, called once: DVC builds a dependency with the same arguments each time."""
-    built: list[Any] = []
-
-    def once(*arguments: Any, **settings: Any) -> Any:
-        if not built:
-            built.append(build(*arguments, **settings))
-        return built[0]
-
-    return once
 
 
 def _paths(entries: Any) -> list[str]:

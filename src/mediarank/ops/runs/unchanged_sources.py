@@ -59,14 +59,18 @@ class Sources:
         found: State = {}
         for path in self.paths:
             source = self.root / path
-            if source.is_dir():
-                for folder, folders, names in os.walk(source):
-                    folders[:] = [name for name in folders if name != IGNORED]
-                    found.update(_states(f"{folder}/{name}" for name in names))
-            else:
-                found.update(_states([str(source)]))
+            found |= file_states(str(source)) if source.is_dir() else dict(_states([str(source)]))
         params = _yaml(self.root / PARAMS)
         return found | {f"{PARAMS}: {name}": look_up(params, name) for name in self.settings}
+
+
+def file_states(folder: str) -> State:
+    """The size, time and inode of every file below a folder; removed files and broken links are left out."""
+    found: State = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != IGNORED]
+        found.update(_states([f"{place}/{name}" for name in names]))
+    return found
 
 
 def _refuse_changes(before: State, after: State) -> None:

@@ -1,0 +1,75 @@
+"""A folder outside the project is hashed again only if something in it has changed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from versioned_project import dvc, git
+
+from mediarank.ops.runs.dvc_stages import CACHED, TO_RUN, Stages
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """One stage that lists a folder beside the project; it has run."""
+    source, root = tmp_path / "photos", tmp_path / "project"
+    for folder in (source / "sea", root):
+        folder.mkdir(parents=True)
+    for name in ("a.jpg", "sea/b.jpg"):
+        (source / name).write_text(name)
+    (root / "dvc.yaml").write_text("stages: {list: {cmd: ls -R ../photos > out, deps: [../photos], outs: [out]}}\n")
+    git(root, "init", "--quiet")
+    dvc(root, "init", "--quiet")
+    dvc(root, "repro")
+    return root
+
+
+@pytest.fixture
+def looks(project: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often DVC hashed each path."""
+    import dvc.output
+
+    monkeypatch.chdir(project)  # DVC works in its own folder only
+    plain, counted = dvc.output.build, Counter[str]()
+
+    def counting(store: object, path: str, *rest: object, **settings: object) -> object:
+        counted[Path(path).name] += 1
+        return plain(store, path, *rest, **settings)
+
+    monkeypatch.setattr(dvc.output, "build", counting)
+    return counted
+
+
+def test_the_source_is_hashed_once_in_a_run(project: Path, looks: Counter[str]) -> None:
+    (project.parent / "photos/c.jpg").write_text("c")
+    with Stages(project) as stages:
+        assert not stages.plan.stages[0].unchanged
+        assert stages.begin("list").outcome == TO_RUN
+        (project / "out").write_text("listed")
+        stages.finish("list")
+        assert looks["photos"] == 1
+        assert stages.begin("list").outcome == CACHED
+        assert looks["photos"] == 1
+    with Stages(project) as stages:
+        assert stages.plan.stages[0].unchanged
+
+
+@pytest.mark.parametrize("change", ["longer", "same length", "added", "removed", "in the folder below"])
+def test_a_change_between_two_steps_is_noticed(project: Path, looks: Counter[str], change: str) -> None:
+    photos = project.parent / "photos"
+    with Stages(project) as stages:
+        assert stages.plan.stages[0].unchanged
+        if change == "removed":
+            (photos / "a.jpg").unlink()
+        elif change == "added":
+            (photos / "new.jpg").write_text("new")
+        else:
+            file = photos / ("sea/b.jpg" if change == "in the folder below" else "a.jpg")
+            file.write_text(file.read_text()[::-1] + ("more" if change == "longer" else ""))
+            os.utime(file, ns=(1, 1))
+        assert stages.begin("list").outcome == TO_RUN
+        assert looks["photos"] == 2
+        stages.abandon("list")
