@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,7 @@ from mediarank.features.sift import Sift
 from mediarank.labels import Labels
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.frames import FramesConfig
+from mediarank.media.frames import tables as tables_of
 from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
 from mediarank.similarity.near_duplicates import near_duplicate_groups
@@ -152,7 +153,7 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
     made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
     copies = [one for one in made if not isinstance(one, Failed)]
     media = {path: file for one in copies for path, file in one.files.items()}
-    frames = pd.DataFrame([asdict(frame) for one in copies for frame in one.frames])
+    frames = tables_of(copies)[0]
     items = frames["item_id"].tolist()
     near = near_duplicate_groups(frames["phash"].tolist(), SplitsConfig().near_duplicate_bits)
     groups = [f"{group} {said[item]}" for group, item in zip(near.tolist(), items, strict=True)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ from mediarank.features.network import Network
 from mediarank.features.sift import Sift
 from mediarank.media.copy_cache import Job, working_copies
 from mediarank.media.files import File
-from mediarank.media.frames import FramesConfig
+from mediarank.media.frames import FramesConfig, tables
 from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
 from mediarank.types import FeatureMatrix, Roles
@@ -94,7 +94,7 @@ def describe(
     made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
     copies = [one for one in made if not isinstance(one, Failed)]
     media = {path: file for one in copies for path, file in one.files.items()}
-    frames = pd.DataFrame([asdict(frame) for one in copies for frame in one.frames])
+    frames = tables(copies)[0]
     families = {name: TYPES[name] for name in types}
     found = _described(frames, classes, families, media, FeatureCache(cache / "features"), seed)
     asked = set(listing.labels.queries_among(found.classes))

@@ -8,7 +8,7 @@ Only `store.py` knows how they are written to disk.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -74,6 +74,11 @@ class CheckFailed(MediarankError):
 def lot(name: str, seed: int, purpose: str = "") -> bytes:
     """Random bytes for `name` that depend on name, seed and purpose only, whatever other names there are."""
     return hashlib.sha256(f"{purpose}{seed}:{name}".encode()).digest()
+
+
+def are_among(values: pd.Series, known: Container[str]) -> npt.NDArray[np.bool_]:
+    """Which of the values are known; pandas' `isin` converts what is known one by one, which takes far longer."""
+    return np.fromiter((value in known for value in values.tolist()), dtype=np.bool_, count=len(values))
 
 
 def drawn_by_lot(names: Sequence[str], count: int, seed: int) -> list[str]:

@@ -63,3 +63,52 @@ def test_a_few_more_groups_move_only_few() -> None:
     after = deal(table(list(range(1010)), marks), shares, np.argsort(places))
     assert (before == after[:1000]).mean() > 0.96
     assert np.bincount(after) / 1010 == pytest.approx(shares, abs=0.01)
+
+
+def slow_deal(table: GroupTable, shares: np.ndarray, order: np.ndarray) -> list[int]:
+    """The same, word by word as the module describes it."""
+    parts, labels = range(len(shares)), range(table.labels.shape[1])
+    wanted = [[shares[p] * table.labels[:, k].sum() for k in labels] for p in parts]
+    room = [shares[p] * table.weights.sum() for p in parts]
+    without = {(p, k) for p in parts for k in labels if shares[p] > 0}
+    order = sorted(order.tolist(), key=lambda group: -table.weights[group])
+    part: dict[int, int] = {}
+
+    def put(group: int, want: list[float], amount: float, allowed: list[int]) -> None:
+        fitting = [p for p in allowed if want[p] >= amount / 2 - 1e-9]
+        chosen = fitting[0] if fitting else max(allowed, key=lambda p: (round(want[p], 9), room[p]))
+        part[group] = chosen
+        room[chosen] -= table.weights[group]
+        for k in labels:
+            wanted[chosen][k] -= table.labels[group, k]
+            if table.labels[group, k]:
+                without.discard((chosen, k))
+
+    done: set[int] = set()
+    while True:
+        left = {k: sum(table.labels[g, k] for g in order if g not in part) for k in labels if k not in done}
+        left = {k: count for k, count in left.items() if count}
+        if not left:
+            break
+        rarest = min(left, key=lambda k: (left[k], k))
+        bearers = [group for group in order if table.labels[group, rarest] and group not in part]
+        for turn, group in enumerate(bearers):
+            lacking = [p for p in parts if (p, rarest) in without]
+            allowed = lacking if len(bearers) - turn <= len(lacking) else [p for p in parts if shares[p] > 0]
+            put(group, [wanted[p][rarest] for p in parts], table.labels[group, rarest], allowed)
+        done.add(rarest)
+    for group in order:
+        if group not in part:
+            put(group, room, table.weights[group], [p for p in parts if shares[p] > 0])
+    return [part[group] for group in range(len(order))]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 30), st.integers(0, 4), st.integers(0, 10_000))
+def test_compiled_and_slow_deal_alike(parts: int, items: int, words: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.integers(0, 3, parts) + (np.arange(parts) == 0)
+    groups = np.unique(rng.integers(0, items, items), return_inverse=True)[1]
+    marks = {f"i{k}": [f"w{w}" for w in range(words) if rng.random() < 0.3] for k in range(items)}
+    made, order = table(groups.tolist(), marks), rng.permutation(groups.max() + 1)
+    assert deal(made, shares / shares.sum(), order).tolist() == slow_deal(made, shares / shares.sum(), order)

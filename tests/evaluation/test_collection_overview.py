@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from mediarank.evaluation.collection_overview import (
+    Alike,
     appearance,
     clusters,
     distinguishing,
@@ -44,7 +45,7 @@ def collection(dated: bool) -> tuple[pd.DataFrame, dict[str, np.ndarray[tuple[in
     return items, {name: look(colour, k) for k, (name, colour) in enumerate(zip(names, colours, strict=True))}
 
 
-def page(dated: bool, duplicates: list[list[tuple[str, str]]]) -> str:
+def page(dated: bool, duplicates: list[Alike]) -> str:
     items, looks = collection(dated)
     section = overview_section(
         items, looks, (len(duplicates), duplicates), {"sea/01.jpg": ["boat"]}, lambda item: None, 6
@@ -95,8 +96,10 @@ def test_folders_on_the_contact_sheet_have_their_names() -> None:
 
 
 def test_near_duplicates_with_the_best_shot_first() -> None:
-    text = page(True, [[("sea/03.jpg", "640 × 480"), ("sea/04.jpg", "320 × 240")]])
+    shots = [("sea/03.jpg", "640 × 480"), ("sea/04.jpg", "320 × 240")]
+    text = page(True, [(2, shots), (900, shots)])
     assert "2 pictures, best: sea/03.jpg" in text
+    assert "900 pictures, best of 2 compared: sea/03.jpg" in text
     assert text.index("640 × 480") < text.index("320 × 240")
 
 

@@ -52,7 +52,7 @@ def require_regular(folder: Path) -> None:
 
 
 class RealPaths:
-    """Real paths of many files; that of each folder is looked up once."""
+    """Real paths of many files; each folder is looked up once, below the one above it."""
 
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
@@ -61,8 +61,14 @@ class RealPaths:
         if os.path.islink(path):  # noqa: PTH114  # once per file of a collection, and twice as fast
             return str(path.resolve())
         folder, _, name = str(path).rpartition(os.sep)
+        return self._inside(folder, name) if folder else str(path.resolve())
+
+    def _inside(self, folder: str, name: str) -> str:
+        """The real path of what is in a folder and no link."""
         if folder not in self._folders:
-            self._folders[folder] = str(Path(folder).resolve()) if folder else str(Path(path).parent.resolve())
+            above, _, own = folder.rpartition(os.sep)
+            plain = above and own not in ("", ".", "..") and not os.path.islink(folder)  # noqa: PTH114
+            self._folders[folder] = self._inside(above, own) if plain else str(Path(folder).resolve())
         return f"{self._folders[folder].rstrip(os.sep)}{os.sep}{name}"
 
 

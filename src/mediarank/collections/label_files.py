@@ -12,6 +12,7 @@ from mediarank.collections.merging import Found
 from mediarank.collections.names import Names
 from mediarank.collections.tables import SEPARATORS, Table, flag, make_labels, number, read_csv, role
 from mediarank.labels import LABEL_TABLES, NUMBER_COLUMNS, OPTIONAL_COLUMNS, Labels
+from mediarank.media.sniff import ending_of
 from mediarank.types import DataError
 
 ITEM: Final = (
@@ -152,7 +153,7 @@ def read_simple(path: Path, names: Names) -> Found:
 
 def events_of(classes: list[tuple[str, str]]) -> list[tuple[str, str, bool]]:
     """The classes of clips as events, if there are at least two: an event that every clip shows can't be searched."""
-    clips = [(item, name, True) for item, name in classes if Path(item).suffix.lower() in CLIPS]
+    clips = [(item, name, True) for item, name in classes if ending_of(item) in CLIPS]
     return clips if len({name for _, name, _ in clips}) > 1 else []
 
 

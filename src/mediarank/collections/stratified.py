@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from mediarank.types import Doubles
 
@@ -49,39 +50,70 @@ def deal(table: GroupTable, shares: Doubles, order: Numbers) -> Numbers:
 
     order : the groups in random order; the place of each depends on that group only
     """
-    wanted = shares[:, None] * table.labels.sum(axis=0)
-    room = shares * table.weights.sum()
-    lacks = np.repeat((shares > 0)[:, None], table.labels.shape[1], axis=1)
-    part = np.full(len(table.weights), -1, dtype=np.intp)
+    labels, weights, may = table.labels, table.weights, shares > 0
+    wanted, room = shares[:, None] * labels.sum(axis=0), shares * weights.sum()
+    lacks = np.repeat(may[:, None], labels.shape[1], axis=1)
+    part = np.full(len(weights), -1, dtype=np.intp)
     # Large groups first, while every part still has room for them.
-    order = order[np.argsort(-table.weights[order], kind="stable")]
-    left = table.labels.sum(axis=0)
-    has = table.labels > 0
-    while True:
-        waiting = np.where(left > 0, left, np.inf)
-        rarest = int(np.argmin(waiting)) if len(waiting) else -1
-        if rarest < 0 or not np.isfinite(waiting[rarest]):
-            break
-        bearers = order[has[order, rarest] & (part[order] < 0)]
-        for turn, group in enumerate(bearers):
-            scarce = len(bearers) - turn <= lacks[:, rarest].sum()
-            allowed = lacks[:, rarest] if scarce else shares > 0
-            part[group] = chosen = _first_open(wanted[:, rarest], table.labels[group, rarest], room, allowed)
-            wanted[chosen] -= table.labels[group]
-            room[chosen] -= table.weights[group]
-            lacks[chosen] &= ~has[group]
-            left -= table.labels[group]
+    order = order[np.argsort(-weights[order], kind="stable")]
+    left = labels.sum(axis=0)
+    while (left > 0).any():
+        rarest = int(np.argmin(np.where(left > 0, left, np.inf)))
+        bearers = order[(labels[order, rarest] > 0) & (part[order] < 0)]
+        _deal_bearers(bearers, rarest, labels, weights, may, wanted, room, lacks, left, part)
         left[rarest] = 0
-    for group in order[part[order] < 0]:
-        part[group] = chosen = _first_open(room, table.weights[group], room, shares > 0)
-        room[chosen] -= table.weights[group]
+    _deal_rest(order[part[order] < 0], weights, may, room, part)
     return part
 
 
-def _first_open(want: Doubles, amount: float, room: Doubles, allowed: npt.NDArray[np.bool_]) -> int:
+@njit(cache=True)
+def _deal_bearers(
+    bearers: Any,
+    label: int,
+    labels: Any,
+    weights: Any,
+    may: Any,
+    wanted: Any,
+    room: Any,
+    lacks: Any,
+    left: Any,
+    part: Any,
+) -> None:
+    """Deal out the groups that bear a label, and count what each part then wants of every label."""
+    for turn in range(len(bearers)):
+        group = bearers[turn]
+        scarce = len(bearers) - turn <= lacks[:, label].sum()
+        chosen = _first_open(wanted[:, label], labels[group, label], room, lacks[:, label] if scarce else may)
+        part[group] = chosen
+        room[chosen] -= weights[group]
+        for k in range(labels.shape[1]):
+            wanted[chosen, k] -= labels[group, k]
+            left[k] -= labels[group, k]
+            if labels[group, k] > 0:
+                lacks[chosen, k] = False
+
+
+@njit(cache=True)
+def _deal_rest(groups: Any, weights: Any, may: Any, room: Any, part: Any) -> None:
+    for group in groups:
+        chosen = _first_open(room, weights[group], room, may)
+        part[group] = chosen
+        room[chosen] -= weights[group]
+
+
+@njit(cache=True)
+def _first_open(want: Any, amount: float, room: Any, allowed: Any) -> int:
     """The first part that lacks at least half of the amount; else the one that lacks most, or has most room."""
-    candidates = np.flatnonzero(allowed)
-    open_parts = candidates[want[candidates] >= amount / 2 - 1e-9]
-    if len(open_parts):
-        return int(open_parts[0])
-    return int(candidates[np.lexsort((-room[candidates], -want[candidates].round(9)))[0]])
+    best = -1
+    for k in range(len(want)):
+        if not allowed[k]:
+            continue
+        if want[k] >= amount / 2 - 1e-9:
+            return k
+        if best < 0:
+            best = k
+            continue
+        own, most = np.rint(want[k] * 1e9), np.rint(want[best] * 1e9)
+        if own > most or (own == most and room[k] > room[best]):
+            best = k
+    return best

@@ -16,7 +16,7 @@ from typing import Final
 
 from mediarank.collections.containment import irregular
 from mediarank.collections.listing import escaped
-from mediarank.media.sniff import is_media_name
+from mediarank.media.sniff import ending_of, is_media_name
 from mediarank.types import DataError
 
 MACOS_FOLDER: Final = "__MACOSX"
@@ -83,21 +83,21 @@ def media_below(folder: Path) -> Tree:
         raise DataError(f"{folder} is not a folder; collection.path in params.yaml must name one.")
     tree = Tree()
     found = {}
-    for entry, place in _entries(folder, "", tree):
-        path = Path(entry.path)
-        ending = path.suffix.lower()
+    for entry, place in _entries(str(folder), "", tree):
+        ending = ending_of(entry.name)
         if not entry.is_file():
-            if is_media_name(path):
+            if is_media_name(entry.name):
                 _skip(tree, "link" if entry.is_symlink() else ending, NOWHERE, place)
-        elif is_media_name(path):
-            found[place] = path
+        elif is_media_name(entry.name):
+            found[place] = Path(entry.path)
         elif ending == SIDECAR:
-            tree.sidecars[escaped(place)] = path
-        elif not (ending in LABEL_ENDINGS and path.parent in [folder / name for name in LABEL_FOLDERS]):
+            tree.sidecars[escaped(place)] = Path(entry.path)
+        elif not (ending in LABEL_ENDINGS and place.rpartition("/")[0] in LABEL_FOLDERS):
             _skip(tree, ending or "no ending", NOT_MEDIA, place)
-    taken = Counter(map(escaped, found))
-    for name in sorted(found, key=escaped):
-        item = escaped(name)
+    plain = {name: escaped(name) for name in found}
+    taken = Counter(plain.values())
+    for name in sorted(found, key=plain.__getitem__):
+        item = plain[name]
         # If two names are equal once escaped, the one that needed no escaping keeps its name.
         while item in tree.files or (taken[item] > 1 and item != name):
             item = str(PurePosixPath(item).with_stem(f"{PurePosixPath(item).stem}~"))
@@ -136,7 +136,7 @@ def same_name(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _entries(folder: Path, above: str, tree: Tree) -> Iterator[tuple[os.DirEntry[str], str]]:
+def _entries(folder: str, above: str, tree: Tree) -> Iterator[tuple[os.DirEntry[str], str]]:
     """Files and broken links below `folder` that are not hidden, and their paths from the top; above : its own path"""
     try:
         with os.scandir(folder) as listed:
@@ -147,13 +147,13 @@ def _entries(folder: Path, above: str, tree: Tree) -> Iterator[tuple[os.DirEntry
     for entry in entries:
         place = above + entry.name
         if entry.name.startswith(".") or entry.name == MACOS_FOLDER:
-            _skip(tree, "folder" if entry.is_dir() else Path(entry.name).suffix.lower() or "file", HIDDEN, place)
+            _skip(tree, "folder" if entry.is_dir() else ending_of(entry.name) or "file", HIDDEN, place)
         elif not entry.is_dir():
             yield entry, place
         elif entry.is_symlink():
             _skip(tree, "link", FOLDER_LINK, place)
         else:
-            yield from _entries(Path(entry.path), f"{place}/", tree)
+            yield from _entries(entry.path, f"{place}/", tree)
 
 
 def _skip(tree: Tree, kind: str, reason: str, place: str) -> None:

@@ -23,6 +23,8 @@ from mediarank.types import Doubles
 GRID: Final = 8
 SHEET_ROWS: Final = 12
 GROUPS: Final = 12
+GROUP_SHOTS: Final = 100
+"""Of a larger group of near-duplicates, this many are opened to find the best shot."""
 SAMPLE: Final = 2000
 NEIGHBOURS: Final = 5
 DISTINCT: Final = 0.25
@@ -34,6 +36,8 @@ HUES: Final = (
 """Colours by their angle in Lab's colour plane, each up to this many degrees; red is at 40, blue at 306."""
 
 Thumbnail = Callable[[str], bytes | None]
+Alike = tuple[int, Sequence[tuple[str, str]]]
+"""A group of near-duplicates: how many there are, and (item, caption) of those compared, the best shot first."""
 
 
 def sampled(items: Sequence[str], most: int = SAMPLE) -> list[str]:
@@ -50,7 +54,7 @@ def appearance(lab: npt.NDArray[np.uint8]) -> Doubles:
 def overview_section(
     items: pd.DataFrame,
     looks: Mapping[str, Doubles],
-    duplicates: tuple[int, Sequence[Sequence[tuple[str, str]]]],
+    duplicates: tuple[int, Sequence[Alike]],
     labels: Mapping[str, Sequence[str]],
     thumbnail: Thumbnail,
     per_row: int,
@@ -58,7 +62,7 @@ def overview_section(
     """
     items : item_id, kind, width, height, taken_at and camera of the usable items
     looks : item -> its `appearance`, for the sampled ones
-    duplicates : how many groups there are; and the first ones as (item, caption), the best shot first
+    duplicates : how many groups there are, and the first ones
     labels : item -> its class and keywords
     """
     blocks: list[Block] = [_sheet(items, thumbnail, per_row), _duplicates(*duplicates, thumbnail, per_row)]
@@ -168,16 +172,16 @@ def _sheet(items: pd.DataFrame, thumbnail: Thumbnail, per_row: int) -> Block:
     return Gallery(f"Contact sheet by {'month' if dated else 'folder'}", rows, left.strip())
 
 
-def _duplicates(count: int, groups: Sequence[Sequence[tuple[str, str]]], thumbnail: Thumbnail, per_row: int) -> Block:
+def _duplicates(count: int, groups: Sequence[Alike], thumbnail: Thumbnail, per_row: int) -> Block:
     heading = "Near-duplicates"
     if not groups:
         return Text(["No two pictures look the same."], heading)
     rows = [
         Row(
-            f"{len(group)} pictures, best: {group[0][0]}",
-            [Tile(thumbnail(item), caption, title=item, item=item) for item, caption in group[:per_row]],
+            f"{size} pictures, best{'' if size == len(shots) else f' of {len(shots)} compared'}: {shots[0][0]}",
+            [Tile(thumbnail(item), caption, title=item, item=item) for item, caption in shots[:per_row]],
         )
-        for group in groups
+        for size, shots in groups
     ]
     shown = f"{count} groups; the best shot, by sharpness and size, comes first. `mediarank duplicates` lists all."
     return Gallery(heading, rows, shown)

@@ -237,9 +237,9 @@ def _sort_by_digits(keys: npt.NDArray[np.uint64], first: int) -> None:
             for digit in range(values):
                 next_of[digit], start = start, start + next_of[digit]
             for k in range(length):
-                digit = np.int64((source[k] >> shift) & mask)
-                target[next_of[digit]] = source[k]
-                next_of[digit] += 1
+                own = np.int64((source[k] >> shift) & mask)
+                target[next_of[own]] = source[k]
+                next_of[own] += 1
             source, target, moved = target, source, not moved
         if moved:
             for k in range(length):

@@ -7,8 +7,7 @@ has one unit of all its sampled frames.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,8 +19,7 @@ from mediarank.media.working import read_picture, read_sound
 from mediarank.types import require_columns
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """The input of one call of `extract`.
 
     row : id of the row that it belongs to

@@ -98,8 +98,8 @@ def _key(job: Job, settings: str) -> str:
 def _packed(copies: WorkingCopies) -> bytes:
     """The rows as one line of JSON, then the files."""
     facts: dict[str, Any] = {
-        "frames": [asdict(row) for row in copies.frames],
-        "sound": asdict(copies.sound) if copies.sound else None,
+        "frames": [row._asdict() for row in copies.frames],
+        "sound": copies.sound._asdict() if copies.sound else None,
         "note": copies.note,
         "files": {path: len(content) for path, content in copies.contents.items()},
     }
@@ -108,7 +108,7 @@ def _packed(copies: WorkingCopies) -> bytes:
 
 def _unpacked(data: bytes) -> WorkingCopies:
     head, _, rest = data.partition(b"\n")
-    facts = json.loads(head)
+    facts = json.loads(head.decode())
     contents, position = {}, 0
     for path, length in facts["files"].items():
         contents[path] = rest[position : position + length]

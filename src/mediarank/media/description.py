@@ -7,6 +7,7 @@ almost nothing; `read_description` reads them.
 from __future__ import annotations
 
 import mmap
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ from mediarank.types import MediaError
 
 _XMP: Final = (b"http://ns.adobe.com/xap/1.0/", b"<x:xmpmeta", b"XML:com.adobe.xmp")
 _IPTC: Final = (b"Photoshop 3.0\x008BIM",)
+_MARKS: Final = (*_XMP, *_IPTC)
 _IPTC_TITLE, _IPTC_KEYWORDS, _IPTC_CHARSET = (2, 5), (2, 25), (1, 90)
 _UTF8: Final = b"\x1b%G"
 _USUAL: Final = 4096
@@ -30,17 +32,20 @@ _USUAL: Final = 4096
 def may_describe(path: Path) -> bool:
     """Whether an image file has a marker of XMP or IPTC."""
     try:
-        with path.open("rb", buffering=0) as file:
-            head = file.read(_USUAL)
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            head = os.read(file, _USUAL)
             form = image_format(head[:HEAD_BYTES])
             if form is None:
                 return False
             end = _end_of_jpeg_header(head) if form == "JPEG" else _USUAL
             if end < len(head) or len(head) < _USUAL:
-                return any(head.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return any(head.find(mark, 0, end) >= 0 for mark in _MARKS)
+            with mmap.mmap(file, 0, access=mmap.ACCESS_READ) as content:
                 end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
-                return any(content.find(mark, 0, end) >= 0 for mark in (*_XMP, *_IPTC))
+                return any(content.find(mark, 0, end) >= 0 for mark in _MARKS)
+        finally:
+            os.close(file)
     except OSError as error:
         blame_machine(error)
         return False
@@ -97,6 +102,7 @@ def _decoded(value: bytes, encoding: str | None) -> str:
 def _end_of_jpeg_header(content: mmap.mmap | bytes) -> int:
     """Where the markers end and the pixels begin."""
     position = 2
-    while position + 4 <= len(content) and content[position] == 0xFF and content[position + 1] != 0xDA:
-        position += 2 + int.from_bytes(content[position + 2 : position + 4], "big")
-    return min(position, len(content))
+    length = len(content)
+    while position + 4 <= length and content[position] == 0xFF and content[position + 1] != 0xDA:
+        position += 2 + (content[position + 2] << 8 | content[position + 3])
+    return min(position, length)

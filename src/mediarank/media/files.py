@@ -8,15 +8,15 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import posixpath
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
 
 from mediarank.types import MachineFault
 
 
-@dataclass(frozen=True)
-class Slice:
+class Slice(NamedTuple):
     """A file inside a shard, which is our own copy.
 
     name : its own path, as people know it
@@ -33,7 +33,7 @@ class Slice:
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.name).suffix
+        return posixpath.splitext(self.name)[1]
 
     def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
         raw = _Part(self)
@@ -71,7 +71,7 @@ class Held:
 
     @property
     def suffix(self) -> str:
-        return PurePosixPath(self.name).suffix
+        return posixpath.splitext(self.name)[1]
 
     def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
         return io.BytesIO(self.content)
@@ -132,6 +132,14 @@ class _Part(io.RawIOBase):
 
     def tell(self) -> int:
         return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        """At most `size` bytes; RawIOBase would first make room for all of them, which costs more than reading."""
+        if size is None or size < 0:
+            return self.readall()
+        block = os.pread(self._handle, min(size, self._left()), self._part.offset + self._position)
+        self._position += len(block)
+        return block
 
     def readall(self) -> bytes:
         """All that is left, usually by one call of the system."""

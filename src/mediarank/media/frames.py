@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import pandas as pd
 from pydantic import Field
@@ -45,8 +45,7 @@ class FramesConfig:
     max_failed_share: Annotated[float, Field(ge=0, le=1)] = 0.2
 
 
-@dataclass(frozen=True)
-class FrameRow:
+class FrameRow(NamedTuple):
     """A working picture; `path` is below the folder of working copies. An image has one, whose id is the item's.
 
     burst, burst_frames, burst_sha256 : the burst that begins at this frame: its frames in one picture, one below the
@@ -56,7 +55,7 @@ class FrameRow:
     frame_id: str
     item_id: str
     kind: str
-    index: int
+    index: int  # type: ignore[assignment]  # in the place of tuple.index
     seconds: float
     path: str
     width: int
@@ -68,8 +67,7 @@ class FrameRow:
     burst_sha256: str = ""
 
 
-@dataclass(frozen=True)
-class SoundRow:
+class SoundRow(NamedTuple):
     """A working sound. `path` is below the folder of working copies."""
 
     item_id: str
@@ -104,12 +102,9 @@ def frame_id(item_id: str, index: int) -> str:
 
 def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of all frames and of all sounds, one row each."""
-    frames = [vars(frame) for copies in made for frame in copies.frames]
-    sounds = [vars(copies.sound) for copies in made if copies.sound]
-    return (
-        pd.DataFrame(frames, columns=[f.name for f in fields(FrameRow)]),
-        pd.DataFrame(sounds, columns=[f.name for f in fields(SoundRow)]),
-    )
+    frames = [frame for copies in made for frame in copies.frames]
+    sounds = [copies.sound for copies in made if copies.sound]
+    return pd.DataFrame(frames, columns=FrameRow._fields), pd.DataFrame(sounds, columns=SoundRow._fields)
 
 
 def make_working_copies(item_id: str, source: File, kind: str, config: FramesConfig, limits: Limits) -> WorkingCopies:
@@ -168,7 +163,7 @@ def _clip_copies(item_id: str, source: File, config: FramesConfig, limits: Limit
 def _with_burst(row: FrameRow, burst: Pixels) -> tuple[FrameRow, bytes]:
     path = str(PurePosixPath(row.path).with_suffix(".burst.jpg"))
     data = encode_picture(burst.reshape(-1, *burst.shape[2:]))
-    return replace(row, burst=path, burst_frames=len(burst), burst_sha256=_sha256(data)), data
+    return row._replace(burst=path, burst_frames=len(burst), burst_sha256=_sha256(data)), data
 
 
 def _sound_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:

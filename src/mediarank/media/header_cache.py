@@ -64,7 +64,7 @@ def _kept(jobs: Sequence[tuple[str, File]], keys: Sequence[str], cache: ContentC
         for place in block:
             item, file = jobs[place]
             if keys[place] in known and _undamaged(file):
-                yield place, {"item_id": item, "path": item, **json.loads(known[keys[place]])}
+                yield place, {"item_id": item, "path": item, **json.loads(known[keys[place]].decode())}
 
 
 def _key(file: Slice, settings: str) -> str:

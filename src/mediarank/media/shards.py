@@ -62,7 +62,7 @@ class _Entry(NamedTuple):
     length: int
     sha256: str
     origin: str
-    header: bytes
+    start: int
 
 
 class ShardWriter:
@@ -88,12 +88,12 @@ class ShardWriter:
         if path in self._known:
             raise DataError(f"{path!r} is stored twice; paths must differ.")
         self._known.add(path)
-        entry = _Entry(path, file, length, sha256, origin, _header(path, length))
-        stored = len(entry.header) + _padded(length)
+        before = _header_length(path, length)
+        stored = before + _padded(length)
         alone = self._cuts.alone(length)
         if self._open and (alone or self._size + stored > self._cuts.most):
             self._finish()
-        self._open.append(entry)
+        self._open.append(_Entry(path, file, length, sha256, origin, self._size + before))
         self._size += stored
         if alone or self._cuts.after(self._size, stored, sha256):
             self._finish()
@@ -114,13 +114,9 @@ class ShardWriter:
             return
         listed = "".join(f"{entry.path}\0{entry.length}\0{entry.sha256}\n" for entry in self._open)
         name = hashlib.sha256(listed.encode()).hexdigest()[:32] + ENDING
-        position = 0
-        for entry in self._open:
-            start = position + len(entry.header)
-            self._rows.append((entry.path, name, start, entry.length, entry.sha256, entry.origin))
-            position = start + _padded(entry.length)
+        self._rows += [(e.path, name, e.start, e.length, e.sha256, e.origin) for e in self._open]
         kept = self._finished(name)
-        if kept is None or kept.stat().st_size != position + len(_END) or not _linked(kept, self._folder / name):
+        if kept is None or kept.stat().st_size != self._size + len(_END) or not _linked(kept, self._folder / name):
             self._write(self._folder / name)
         self._open, self._size = [], 0
 
@@ -128,7 +124,7 @@ class ShardWriter:
         part = target.with_name(_PART)
         with part.open("wb") as shard:
             for entry in self._open:
-                shard.write(entry.header)
+                shard.write(_header(entry.path, entry.length))
                 _copy(entry.file, entry.length, entry.sha256, shard)
                 shard.write(bytes(_padded(entry.length) - entry.length))
             shard.write(_END)
@@ -195,9 +191,17 @@ def listed(content: Any, column: str) -> dict[str, str]:
     return dict(zip(table["path"], table[column], strict=True))
 
 
+def _is_usual(path: str, length: int) -> bool:
+    return path.isascii() and len(path) <= tarfile.LENGTH_NAME and length < 8**11
+
+
+def _header_length(path: str, length: int) -> int:
+    return _BLOCK if _is_usual(path, length) else len(_header(path, length))
+
+
 def _header(path: str, length: int) -> bytes:
     """A tar header that depends on nothing but the path and the length."""
-    if path.isascii() and len(path) <= tarfile.LENGTH_NAME and length < 8**11:
+    if _is_usual(path, length):
         return _usual_header(path.encode(), length)
     entry = tarfile.TarInfo(path)
     entry.size = length

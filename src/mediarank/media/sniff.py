@@ -7,7 +7,7 @@ reason that people can act on.
 
 from __future__ import annotations
 
-from pathlib import Path
+import posixpath
 from typing import Final
 
 from mediarank.media.faults import blame_machine
@@ -66,9 +66,14 @@ _KNOWN_CONTENT: Final = (
 )
 
 
-def is_media_name(path: Path) -> bool:
+def ending_of(name: str) -> str:
+    """The extension of a path in lower case, with its dot; the same as that of a `Path`, several times as fast."""
+    return posixpath.splitext(name)[1].lower().rstrip(".")
+
+
+def is_media_name(name: str) -> bool:
     """Whether a file of a collection counts as media, by its extension."""
-    return path.suffix.lower() in MEDIA_EXTENSIONS
+    return ending_of(name) in MEDIA_EXTENSIONS
 
 
 def read_head(path: File) -> bytes:

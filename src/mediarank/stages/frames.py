@@ -6,7 +6,7 @@ An item whose header looked fine may still fail to decode; it is then added to t
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -83,7 +83,7 @@ def build_frames(
             for path in sorted(outcome.contents):
                 content = outcome.contents[path]
                 shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest())
-            rows.append(replace(outcome, contents={}))
+            rows.append(WorkingCopies(outcome.frames, outcome.sound))
             if outcome.note:
                 notes[job.item_id] = outcome.note
     if not rows:

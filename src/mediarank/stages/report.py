@@ -8,7 +8,7 @@ the date on the page is that of the newest picture.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -20,7 +20,7 @@ from mediarank import store
 from mediarank.asking.duplicates import Duplicates, duplicate_groups
 from mediarank.evaluation.answers import Open, answers_section
 from mediarank.evaluation.blocks import Column, Gallery, Row, Strip, Table, Text, Tile
-from mediarank.evaluation.collection_overview import GRID, GROUPS, appearance, overview_section, sampled
+from mediarank.evaluation.collection_overview import GRID, GROUP_SHOTS, GROUPS, appearance, overview_section, sampled
 from mediarank.evaluation.folded import Folded
 from mediarank.evaluation.measured import Measured
 from mediarank.evaluation.report import Report, Section, render
@@ -34,7 +34,7 @@ from mediarank.media.thumbnails import strips, thumbnails
 from mediarank.media.working import read_picture
 from mediarank.systems.registry import reporting
 from mediarank.systems.results import SystemResult
-from mediarank.types import Doubles, Manifest, Roles
+from mediarank.types import Doubles, Manifest, Roles, are_among
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ def _open(
         new = changes(before, summary) or ["Nothing has changed since the last version."]
     events = labels["events"]
     known = {*labels.looked_at, *events["clip"]}
-    open_items = int((~usable["item_id"].isin(known) & (usable["kind"] != "sound")).sum())
+    open_items = int((~are_among(usable["item_id"], known) & (usable["kind"] != "sound")).sum())
     skipped = {
         name: str(r.facts.get("skipped") or r.facts.get("warning") or "fitted, but not measured.")
         for name, r in results.items()
@@ -249,11 +249,12 @@ def _glance(
     words: dict[str, list[str]] = {item: [name] for item, name in labels.class_of.items()}
     for item, word in zip(labels["keywords"]["item"].tolist(), labels["keywords"]["keyword"].tolist(), strict=True):
         words.setdefault(item, []).append(word)
-    alike = [
-        [(shot.item, f"{shot.width} × {shot.height}, sharpness {shot.sharpness:.0f}") for shot in group.shots]
-        for group in pictures.duplicates[:GROUPS]
-    ]
-    usable = manifest.usable[manifest.usable["item_id"].isin(path_of)]
+    alike = []
+    for group in pictures.duplicates[:GROUPS]:
+        some = replace(group, items=tuple(sampled(group.items, GROUP_SHOTS)))
+        shots = [(s.item, f"{s.width} × {s.height}, sharpness {s.sharpness:.0f}") for s in some.shots]
+        alike.append((len(group.items), shots))
+    usable = manifest.usable[are_among(manifest.usable["item_id"], path_of)]
     return overview_section(usable, looks, (len(pictures.duplicates), alike), words, thumbnail, config.results)
 
 

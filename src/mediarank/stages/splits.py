@@ -22,7 +22,7 @@ from mediarank.collections.groups import joined_groups
 from mediarank.collections.stratified import GroupTable, Numbers, deal
 from mediarank.labels import Labels
 from mediarank.similarity.near_duplicates import near_duplicate_groups
-from mediarank.types import ROLES, DataError, Doubles, Manifest, Roles, lot
+from mediarank.types import ROLES, DataError, Doubles, Manifest, Roles, are_among, lot
 
 BASE, RANK, VALID, TEST = range(len(ROLES))
 ALL, TRAINING, FITTING = np.array([1.0, 1, 1, 1]), np.array([1.0, 1, 1, 0]), np.array([1.0, 1, 0, 0])
@@ -83,7 +83,7 @@ def run(config: SplitsConfig, data: Path) -> str:
 def usable_items(manifest: Manifest, frames: pd.DataFrame, sounds: pd.DataFrame) -> pd.DataFrame:
     """Items with a working copy: their kind, their group and the perceptual hash of their first picture."""
     table = manifest.usable[["item_id", "kind", "group_id"]]
-    table = table[table["item_id"].isin({*frames["item_id"].tolist(), *sounds["item_id"].tolist()})]
+    table = table[are_among(table["item_id"], {*frames["item_id"].tolist(), *sounds["item_id"].tolist()})]
     looks = frames.drop_duplicates("item_id").set_index("item_id")["phash"]
     return table.assign(phash=table["item_id"].map(looks).fillna("")).reset_index(drop=True)
 

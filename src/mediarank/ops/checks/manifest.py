@@ -17,7 +17,7 @@ from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.labels import label_suites
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Severity, Suite, at_least, matches, one_of, present, rows_at_least, unique
-from mediarank.types import CAUSES, KINDS, OK, QUARANTINED, Manifest, require_columns
+from mediarank.types import CAUSES, KINDS, OK, QUARANTINED, Manifest, are_among, require_columns
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -228,7 +228,7 @@ def _quarantined(manifest: Manifest, quarantine: pd.DataFrame) -> Suite:
     table = manifest.quarantined
     return Suite(
         "quarantined items",
-        table.assign(listed=table["item_id"].isin(listed["item_id"]).astype(bool)),
+        table.assign(listed=are_among(table["item_id"], set(listed["item_id"].tolist()))),
         ("item_id", "reason"),
         (
             Rule(

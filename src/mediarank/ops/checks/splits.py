@@ -19,7 +19,7 @@ from mediarank.ops.checks.baseline_drift import VALUE_COLUMN
 from mediarank.ops.checks.judge import judge
 from mediarank.ops.checks.result import CheckResult
 from mediarank.ops.checks.rules import Rule, Suite, at_least, at_most, one_of
-from mediarank.types import ROLES, Manifest, Roles
+from mediarank.types import ROLES, Manifest, Roles, are_among
 
 RoleName = Literal["base", "rank", "valid", "test"]
 SPLIT_AGAIN = "Delete data/splits and run dvc repro; if it happens again, please report it as a bug."
@@ -155,7 +155,7 @@ def _positives(assigned: pd.DataFrame, labels: Labels) -> Suite:
         table = labels[name]
         said = table[table["relevant"].astype(bool)] if "relevant" in table else table
         # A protocol may give no clip the role `valid`; then no events are missing there.
-        kinds = assigned.loc[assigned["item_id"].isin(table[LABEL_ITEMS[name][0]]), "kind"].unique()
+        kinds = assigned.loc[are_among(assigned["item_id"], set(table[LABEL_ITEMS[name][0]].tolist())), "kind"].unique()
         given = set(assigned.loc[assigned["kind"].isin(kinds), "role"].unique())
         present = [role for role in ROLES if role in given]
         values = said[VALUE_COLUMN[name]].tolist()
