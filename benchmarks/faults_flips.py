@@ -20,7 +20,7 @@ from faults_kills import one_process, quiet
 from faults_media import originals
 
 from mediarank import store
-from mediarank.collections.fingerprints import Fingerprints
+from mediarank.collections.file_facts import FileFacts
 from mediarank.content_cache import ContentCache
 from mediarank.evaluation.rankings import Rankings
 from mediarank.features.cache import FeatureCache, cache_key
@@ -127,14 +127,12 @@ def write_fingerprints(folder: Path) -> None:
     for k in range(20):
         path = folder / f"files/{k}"
         store.write_bytes(path, bytes([k]) * 50)
-    files = {path.name: path for path in (folder / "files").iterdir()}
-    with mock.patch("mediarank.collections.fingerprints.FRESH_SECONDS", -60):  # keep also what was just written
-        list(Fingerprints(folder / "cache").of(files))
+    with mock.patch("mediarank.collections.file_facts.FRESH_SECONDS", -60):  # keep also what was just written
+        read_fingerprints(folder)
 
 
 def read_fingerprints(folder: Path) -> Any:
-    files = {path.name: path for path in (folder / "files").iterdir()}
-    return [(item, length, sha256) for item, _, length, sha256 in Fingerprints(folder / "cache").of(files)]
+    return list(FileFacts("fingerprints", sha256_of, folder / "cache").of(sorted((folder / "files").iterdir())))
 
 
 def write_journal(folder: Path) -> None:

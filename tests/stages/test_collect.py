@@ -6,14 +6,16 @@ import configparser
 import os
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from mediarank import store
-from mediarank.collections import fingerprints
+from mediarank.collections import described
 from mediarank.collections.demo.plan import DemoConfig
 from mediarank.collections.sources import CollectionConfig
 from mediarank.media.files import Slice, sha256_of
 from mediarank.media.shards import Media
+from mediarank.stages import collect as stage
 from mediarank.stages.collect import run
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +61,7 @@ def test_a_file_is_read_again_only_if_its_length_or_time_changed(
         read.append(file.name)
         return sha256_of(file)
 
-    monkeypatch.setattr(fingerprints, "sha256_of", counted)
+    monkeypatch.setattr(stage, "sha256_of", counted)
     collected(source, tmp_path)
     assert read == ["a.jpg", "b.jpg", "c.jpg"]
     read.clear()
@@ -74,9 +76,35 @@ def test_a_file_is_read_again_only_if_its_length_or_time_changed(
     assert read == ["b.jpg"], "a file that was changed a moment ago may change again within the same tick"
 
 
-def test_a_damaged_table_of_fingerprints_costs_time_only(source: Path, tmp_path: Path) -> None:
+def test_a_picture_is_opened_for_its_keywords_only_if_it_changed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+
+    def counted(file: Path) -> bool:
+        opened.append(file.name)
+        return False
+
+    monkeypatch.setattr(described, "may_describe", counted)
     collected(source, tmp_path)
-    (tmp_path / "cache" / fingerprints.FILE).write_bytes(b"damaged")
+    assert opened == ["a.jpg", "b.jpg", "c.jpg"]
+    collected(source, tmp_path)
+    assert len(opened) == 3
+    os.utime(source / "sea/b.jpg", (1e9, 1e9 + 1))
+    collected(source, tmp_path)
+    assert opened[3:] == ["b.jpg"]
+
+
+@pytest.mark.parametrize("damage", ["content", "columns"])
+def test_a_damaged_table_of_facts_costs_time_only(source: Path, tmp_path: Path, damage: str) -> None:
+    collected(source, tmp_path)
+    for name in ("fingerprints", "described"):
+        table = tmp_path / f"cache/{name}.parquet"
+        assert table.exists()
+        if damage == "content":
+            table.write_bytes(b"damaged")
+        else:
+            store.write_table(table, pd.DataFrame({"path": ["sea/a.jpg"]}))
     assert len(collected(source, tmp_path)) == 3
 
 

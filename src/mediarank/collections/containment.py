@@ -34,9 +34,15 @@ def irregular(path: Path) -> str:
 
 def irregular_below(folder: Path) -> Iterator[tuple[Path, str]]:
     """Every pipe, socket and device below a folder, with its kind."""
-    for place, _, _names in os.walk(folder):
-        with os.scandir(place) as entries:
-            odd = [Path(entry.path) for entry in entries if not entry.is_file() and not entry.is_dir()]
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listed:
+                entries = list(listed)
+        except OSError:  # a folder that can't be read is reported elsewhere
+            continue
+        waiting += [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)]
+        odd = [Path(entry.path) for entry in entries if not entry.is_file() and not entry.is_dir()]
         yield from ((path, kind) for path in sorted(odd) if (kind := irregular(path)))
 
 

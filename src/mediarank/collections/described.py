@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from mediarank.collections.file_facts import FileFacts
 from mediarank.collections.label_json import RATING
 from mediarank.collections.merging import Found
 from mediarank.collections.tables import make_labels
@@ -58,9 +59,13 @@ def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[F
     return _found(said, "XMP sidecars"), notes
 
 
-def from_pictures(files: Mapping[str, Path]) -> Found | None:
-    """The labels in the pictures themselves, read in guarded child processes; pictures without any cost little."""
-    marked = [item for item, path in files.items() if may_describe(path)]
+def from_pictures(files: Mapping[str, Path], cache: Path | None = None) -> Found | None:
+    """The labels in the pictures themselves, read in guarded child processes; pictures without any cost little.
+
+    cache : the folder where it is kept which pictures have any
+    """
+    facts = FileFacts("described", may_describe, cache).of(list(files.values()))
+    marked = [item for item, fact in zip(files, facts, strict=True) if fact and fact[1]]
     if not marked:
         return None
     read = partial(read_description, limits=Limits())

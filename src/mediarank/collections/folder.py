@@ -25,15 +25,19 @@ def recognises(folder: Path) -> bool:
     return bool(media_below(folder).files)
 
 
-def read(folder: Path, classes: ClassRule = "auto") -> Listing:
-    """Read the folder. classes : which folder names become classes, see `layout`"""
+def read(folder: Path, classes: ClassRule = "auto", cache: Path | None = None) -> Listing:
+    """Read the folder.
+
+    classes : which folder names become classes, see `layout`
+    cache : the folder where it is kept which pictures describe themselves
+    """
     tree = media_below(folder)
     if not tree.files:
         raise DataError(f"{folder} holds no image, clip or sound; collection.path must name a folder that does.")
     names = Names(tree.files)
     exports, unknown = label_json.found_in(folder, names)
     sidecars, notes = described.from_sidecars(tree.sidecars, tree.files)
-    pictures = described.from_pictures(tree.files)
+    pictures = described.from_pictures(tree.files, cache)
     found = [*label_files.found_in(folder, names), *exports, *(place for place in (sidecars, pictures) if place)]
     layout = read_layout(tree.files, classes)
     given = {item for place in found for item in place.labels["classes"]["item"]}

@@ -95,15 +95,17 @@ def recognise(folder: Path) -> str:
     raise ConfigError(f"{folder} holds no image, clip or sound; see docs/collections.md for the layouts known here.")
 
 
-def open_collection(folder: Path, source: str | None = None, classes: ClassRule = "auto") -> Listing:
-    """The items and labels of a folder, read by the named or recognised source."""
+def open_collection(
+    folder: Path, source: str | None = None, classes: ClassRule = "auto", cache: Path | None = None
+) -> Listing:
+    """The items and labels of a folder, read by the named or recognised source; cache : see `folder.read`"""
     _require_folder(folder)
     name = source if source not in (None, AUTO) else recognise(folder)
     if name not in COLLECTIONS:
         known = ", ".join((DEMO[0], AUTO, *COLLECTIONS))
         raise ConfigError(f"collection.source {name!r} is unknown; the known sources are {known}.")
     if name == FOLDER:
-        return folder_source.read(folder, classes)
+        return folder_source.read(folder, classes, cache)
     if classes != "auto":
         raise ConfigError(
             f"collection.classes is about the names of folders, but {folder} is read as {name}, which has labels; "
@@ -132,8 +134,12 @@ class Collected:
         return escaped(path.removeprefix(folder)) if folder and path.startswith(folder) else ""
 
 
-def collect(config: CollectionConfig, drawn: Path) -> Collected:
-    """The collection's media and labels. drawn : an empty folder for media that are generated"""
+def collect(config: CollectionConfig, drawn: Path, cache: Path | None = None) -> Collected:
+    """The collection's media and labels.
+
+    drawn : an empty folder for media that are generated
+    cache : see `folder.read`
+    """
     if config.source == DEMO[0]:
         from mediarank.collections import demo  # draws, films and makes sounds: slow to import
 
@@ -146,7 +152,7 @@ def collect(config: CollectionConfig, drawn: Path) -> Collected:
         raise ConfigError(
             f"collection.path {config.path!r} holds this project's own data folder; name the folder of your media."
         )
-    listing = open_collection(source, config.source, config.classes)
+    listing = open_collection(source, config.source, config.classes, cache)
     for note in listing.notes:
         print(f"note: {note}", file=sys.stderr)
     for path, kind in irregular_below(source):

@@ -16,7 +16,7 @@ from typing import Final
 
 from mediarank.collections.containment import irregular
 from mediarank.collections.listing import escaped
-from mediarank.media.sniff import ending_of, is_media_name
+from mediarank.media.sniff import MEDIA_EXTENSIONS, ending_of
 from mediarank.types import DataError
 
 MACOS_FOLDER: Final = "__MACOSX"
@@ -86,9 +86,9 @@ def media_below(folder: Path) -> Tree:
     for entry, place in _entries(str(folder), "", tree):
         ending = ending_of(entry.name)
         if not entry.is_file():
-            if is_media_name(entry.name):
+            if ending in MEDIA_EXTENSIONS:
                 _skip(tree, "link" if entry.is_symlink() else ending, NOWHERE, place)
-        elif is_media_name(entry.name):
+        elif ending in MEDIA_EXTENSIONS:
             found[place] = Path(entry.path)
         elif ending == SIDECAR:
             tree.sidecars[escaped(place)] = Path(entry.path)

@@ -71,11 +71,6 @@ def ending_of(name: str) -> str:
     return posixpath.splitext(name)[1].lower().rstrip(".")
 
 
-def is_media_name(name: str) -> bool:
-    """Whether a file of a collection counts as media, by its extension."""
-    return ending_of(name) in MEDIA_EXTENSIONS
-
-
 def read_head(path: File) -> bytes:
     try:
         with path.open("rb") as file:

@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from mediarank import disk
-from mediarank.collections.fingerprints import Fingerprints
+from mediarank.collections.file_facts import FileFacts
 from mediarank.collections.sources import CollectionConfig
 from mediarank.collections.sources import collect as collect_from
 from mediarank.collections.tree import Skipped
+from mediarank.media.files import sha256_of
 from mediarank.media.shards import ShardWriter
 from mediarank.store import atomic_folder, write_csv, write_labels
 
@@ -27,13 +28,15 @@ def run(
     finished : name of a shard -> a file that already holds it, or None
     """
     with disk.scratch(data / "raw/drawn") as drawn:
-        found = collect_from(config, drawn)
+        found = collect_from(config, drawn, cache)
         skipped = list(found.skipped)
         unreadable = []
         with atomic_folder(data / "raw/media") as media, ShardWriter(media, finished=finished) as shards:
-            for item, path, length, sha256 in Fingerprints(cache).of(found.files):
-                if sha256:
-                    shards.add(item, path, length, sha256, found.origin(item))
+            items = sorted(found.files)
+            fingerprints = FileFacts("fingerprints", sha256_of, cache).of([found.files[item] for item in items])
+            for item, fingerprint in zip(items, fingerprints, strict=True):
+                if fingerprint:
+                    shards.add(item, found.files[item], *fingerprint, found.origin(item))
                 else:
                     unreadable.append(item)
     if unreadable:
