@@ -13,7 +13,7 @@ from making_media import encoded, scene, tone, write_clip, write_sound
 from mediarank.media.container import open_container
 from mediarank.media.limits import Limits
 from mediarank.media.probe import Probe, kind_of, probe
-from mediarank.media.sniff import image_format, is_media_name
+from mediarank.media.sniff import MEDIA_EXTENSIONS, ending_of, image_format
 from mediarank.types import MediaError, UnsupportedMedia
 
 LIMITS = Limits()
@@ -164,8 +164,12 @@ def test_any_error_inside_becomes_a_reason(tmp_path: Path) -> None:
 
 
 def test_names_of_media() -> None:
-    assert all(map(is_media_name, map(Path, ("a.jpg", "B.JPEG", "c.Mp4", "d.wav", "e.heic"))))
-    assert not any(map(is_media_name, map(Path, ("labels.csv", "README", ".jpg", "a.txt", "a.jpg.part"))))
+    for name in ("a.jpg", "B.JPEG", "c.Mp4", "d.wav", "x.y/e.heic"):
+        assert ending_of(name) == Path(name).suffix.lower()
+        assert ending_of(name) in MEDIA_EXTENSIONS
+    for name in ("labels.csv", "README", ".jpg", "a.txt", "a.jpg.part", "a.", "x.jpg/a"):
+        assert ending_of(name) == Path(name).suffix.lower()
+        assert ending_of(name) not in MEDIA_EXTENSIONS
 
 
 def test_image_format_of_each_kind() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mediarank.media.files import Held, Slice
+from mediarank.media.files import Held, Slice, undamaged
 from mediarank.media.shards import INDEX, Cuts, Media, ShardWriter, _header, listed
 from mediarank.types import DataError, MachineFault
 
@@ -124,6 +124,24 @@ def test_damage_is_named(tmp_path: Path) -> None:
     (tmp_path / INDEX).write_bytes(index)
     with pytest.raises(DataError, match=r"index.parquet can't be read"):
         Media(tmp_path)
+
+
+def test_many_are_compared_and_damage_costs_its_own_items(tmp_path: Path) -> None:
+    media = pack(tmp_path, contents(50))
+    files = [media[path] for path in media]
+    shards = sorted({file.shard for file in files if isinstance(file, Slice)})
+    assert len(shards) > 3
+    assert list(undamaged([*files, Held("a", b"a"), tmp_path])) == [True] * 50 + [False] * 2
+    first = next(file for file in files if isinstance(file, Slice) and file.shard == shards[1])
+    flipped = bytearray(first.shard.read_bytes())
+    flipped[first.offset] ^= 1
+    first.shard.write_bytes(flipped)
+    shards[0].unlink()
+    shards[2].write_bytes(b"")
+    shaken = [files[k] for k in np.random.default_rng(0).permutation(50)]  # from shard to shard and back
+    for file, intact in zip(shaken, undamaged(shaken), strict=True):
+        assert isinstance(file, Slice)
+        assert intact == (file.shard not in (shards[0], shards[2]) and file != first)
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:

@@ -72,6 +72,15 @@ def test_the_cache_changes_no_byte(media: Path, tmp_path: Path) -> None:
     assert first.frames.equals(fresh.frames)
 
 
+def test_a_finished_shard_is_linked(media: Path, tmp_path: Path) -> None:
+    run(media, tmp_path / "one", tmp_path / "cache")
+    (shard,) = (tmp_path / "one").glob("*.tar")
+    finished = {shard.name: shard}.get
+    build_frames(manifest_of(media), media, tmp_path / "two", CONFIG, LIMITS, tmp_path / "cache", finished)
+    assert (tmp_path / "two" / shard.name).samefile(shard)
+    assert digest(tmp_path / "one") == digest(tmp_path / "two")
+
+
 def test_one_process_or_two(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for jobs in ("1", "2"):
         monkeypatch.setenv("MEDIARANK_JOBS", jobs)

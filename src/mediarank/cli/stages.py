@@ -34,7 +34,7 @@ def collect() -> None:
     from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.collect import run
 
-    with KeptShards(Path()) as kept:
+    with KeptShards(Path(), f"{DATA}/raw/media") as kept:
         print(run(config.load().collection, DATA, CACHE, kept))
 
 
@@ -60,10 +60,12 @@ def check_manifest() -> None:
 def frames() -> None:
     """Decode each original once, into working copies."""
     from mediarank import config
+    from mediarank.ops.versions.kept_shards import KeptShards
     from mediarank.stages.frames import run
 
     params = config.load()
-    print(run(params.frames, params.manifest.limits, DATA, CACHE))
+    with KeptShards(Path(), f"{DATA}/frames/media") as kept:
+        print(run(params.frames, params.manifest.limits, DATA, CACHE, kept))
 
 
 @app.command(rich_help_panel=STAGES)

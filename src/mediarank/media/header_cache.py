@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mediarank.content_cache import ContentCache
 from mediarank.media.confine import Confinement
-from mediarank.media.files import File, Slice, sha256_of
+from mediarank.media.files import File, Slice, undamaged
 from mediarank.media.guard import Failed, guarded_iter
 from mediarank.media.limits import Limits
 
@@ -61,22 +61,16 @@ def _kept(jobs: Sequence[tuple[str, File]], keys: Sequence[str], cache: ContentC
     for start in range(0, len(jobs), _BLOCK):
         block = range(start, min(start + _BLOCK, len(jobs)))
         known = cache.read(keys[place] for place in block if keys[place])
-        for place in block:
-            item, file = jobs[place]
-            if keys[place] in known and _undamaged(file):
+        places = [place for place in block if keys[place] in known]
+        for place, intact in zip(places, undamaged(jobs[place][1] for place in places), strict=True):
+            if intact:
+                item = jobs[place][0]
                 yield place, {"item_id": item, "path": item, **json.loads(known[keys[place]].decode())}
 
 
 def _key(file: Slice, settings: str) -> str:
     """The content decides, except for RAW files, which are recognised by name."""
     return hashlib.sha256(f"header {VERSION}:{file.suffix.lower()}:{file.sha256}:{settings}".encode()).hexdigest()
-
-
-def _undamaged(file: File) -> bool:
-    try:
-        return isinstance(file, Slice) and sha256_of(file) == file.sha256
-    except OSError:  # a child finds out what is wrong
-        return False
 
 
 def _packed(facts: Mapping[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ An item whose header looked fine may still fail to decode; it is then added to t
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,12 +52,21 @@ class Frames:
             )
 
 
-def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
-    """Write `frames/media` and its tables; returns a line that says how many there are."""
+def run(
+    config: FramesConfig,
+    limits: Limits,
+    data: Path,
+    cache: Path,
+    finished: Callable[[str], Path | None] = lambda _: None,
+) -> str:
+    """Write `frames/media` and its tables; returns a line that says how many there are.
+
+    finished : name of a shard -> a file that already holds it, or None
+    """
     manifest = store.read_manifest(data / "manifest/manifest.parquet")
     quarantine = store.read_quarantine(data / "manifest/quarantine.csv")
     with store.atomic_folder(data / "frames/media") as target:
-        made = build_frames(manifest, data / "raw/media", target, config, limits, cache / "frames")
+        made = build_frames(manifest, data / "raw/media", target, config, limits, cache / "frames", finished)
     store.write_table(data / "frames/frames.parquet", made.frames)
     store.write_table(data / "frames/sounds.parquet", made.sounds)
     store.write_csv(data / "frames/quarantine.csv", made.added_to(quarantine))
@@ -65,7 +75,13 @@ def run(config: FramesConfig, limits: Limits, data: Path, cache: Path) -> str:
 
 
 def build_frames(
-    manifest: Manifest, media: Path, target: Path, config: FramesConfig, limits: Limits, cache: Path
+    manifest: Manifest,
+    media: Path,
+    target: Path,
+    config: FramesConfig,
+    limits: Limits,
+    cache: Path,
+    finished: Callable[[str], Path | None] = lambda _: None,
 ) -> Frames:
     """Working copies of all usable items, in shards below `target`; those made before come from `cache`."""
     originals = Media(media)
@@ -74,7 +90,7 @@ def build_frames(
     rows: list[WorkingCopies] = []
     failures: dict[str, str] = {}
     notes: dict[str, str] = {}
-    with ShardWriter(target) as shards:
+    with ShardWriter(target, finished=finished) as shards:
         made = working_copies(jobs, config, limits, ContentCache(cache, MEDIA_BYTES))
         for job, outcome in zip(jobs, made, strict=True):
             if isinstance(outcome, Failed):

@@ -50,7 +50,7 @@ def test_versions_with_plain_files_still_count(tmp_path: Path) -> None:
 
 
 def test_what_the_cache_has_is_found_by_name(versioned: Path, tmp_path: Path) -> None:
-    with KeptShards(versioned) as kept:
+    with KeptShards(versioned, "data/raw/media") as kept:
         media = versioned / "data/raw/media"
         name = next(path for path in media.rglob("*") if path.is_file()).relative_to(media).as_posix()
         path = kept(name)
@@ -58,5 +58,5 @@ def test_what_the_cache_has_is_found_by_name(versioned: Path, tmp_path: Path) ->
         assert path.read_bytes() == (media / name).read_bytes()
         assert ".dvc" in path.parts
         assert kept("images/none.jpg") is None
-    with KeptShards(tmp_path / "without a lock") as none:
+    with KeptShards(tmp_path / "without a lock", "data/raw/media") as none:
         assert none("images/forest.jpg") is None

@@ -1,4 +1,4 @@
-"""Shards of originals that DVC's cache already has, so that `collect` need not write them again.
+"""Shards that DVC's cache already has, so that `collect` and `frames` need not write them again.
 
 DVC removes a stage's outputs before it runs the stage, but not from its cache. A shard's name follows from its content.
 """
@@ -9,17 +9,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from mediarank.ops.versions.changes import MEDIA
 from mediarank.ops.versions.lockfile import LOCK, parse_yaml
 from mediarank.ops.versions.objects import Objects
 from mediarank.types import MediarankError
 
 
 class KeptShards:
-    """Name of a shard -> the file in DVC's cache that holds it, or None; DVC is imported when first needed."""
+    """Name of a shard -> the file in DVC's cache that holds it, or None; DVC is imported when first needed.
 
-    def __init__(self, root: Path) -> None:
-        self._root = root.resolve()
+    folder : of the shards, as dvc.lock names it
+    """
+
+    def __init__(self, root: Path, folder: str) -> None:
+        self._root, self._folder = root.resolve(), folder
         self._objects = Objects(self._root)
         self._known: dict[str, str] | None = None
 
@@ -43,7 +45,9 @@ class KeptShards:
             return {}
         try:
             stages = parse_yaml((self._root / LOCK).read_bytes(), LOCK).get("stages") or {}
-            outs = [out for stage in stages.values() for out in stage.get("outs", ()) if out.get("path") == MEDIA]
+            outs = [
+                out for stage in stages.values() for out in stage.get("outs", ()) if out.get("path") == self._folder
+            ]
             here = [str(out["md5"]) for out in outs if self._objects.path(str(out["md5"])).exists()]
             return self._objects.listing(here[0]) if here else {}
         except MediarankError:  # then they are written
