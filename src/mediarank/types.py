@@ -236,7 +236,7 @@ class FeatureMatrix:
         """The values of `ids`, in their order, as a copy in memory."""
         return np.ascontiguousarray(self.values[self.positions(ids)])
 
-    def require_finite(self, block: int = 65536) -> None:
+    def require_finite(self, block: int = 1024) -> None:
         """Refuse NaN and infinity, a block of rows at a time so that a memory-mapped matrix stays on disk."""
         for start in range(0, len(self.ids), block):
             bad = ~np.isfinite(self.values[start : start + block]).all(axis=1)

@@ -32,16 +32,21 @@ class PhiScaler:
 
 
 def fit_scaler(
-    matrices: Sequence[Floats], pairs: int, rng: np.random.Generator, asked: Sequence[Floats] | None = None
+    matrices: Sequence[Floats],
+    pairs: int,
+    rng: np.random.Generator,
+    asked: Sequence[Floats] | None = None,
+    training: npt.NDArray[np.intp] | None = None,
 ) -> PhiScaler:
     """Fit to about `pairs` random pairs of distinct training rows; each drawn query is paired with up to 200 others.
 
     asked : the rows as queries, where they differ
+    training : the numbers of the training rows; all by default
     """
-    count = len(matrices[0])
-    others = min(200, count - 1)
-    queries = rng.choice(count, size=min(count, max(1, pairs // others)), replace=False)
-    samples = [_against_others(int(q), asked or matrices, matrices, others, rng) for q in queries]
+    among = np.arange(len(matrices[0])) if training is None else training
+    others = min(200, len(among) - 1)
+    queries = rng.choice(len(among), size=min(len(among), max(1, pairs // others)), replace=False)
+    samples = [_against_others(int(q), asked or matrices, matrices, among, others, rng) for q in queries]
     values = np.concatenate(samples).astype(np.float64)
     deviation = values.std(axis=0)
     return PhiScaler(
@@ -50,8 +55,13 @@ def fit_scaler(
 
 
 def _against_others(
-    query: int, asked: Sequence[Floats], matrices: Sequence[Floats], others: int, rng: np.random.Generator
+    query: int,
+    asked: Sequence[Floats],
+    matrices: Sequence[Floats],
+    among: npt.NDArray[np.intp],
+    others: int,
+    rng: np.random.Generator,
 ) -> Floats:
-    drawn = rng.choice(len(matrices[0]) - 1, size=others, replace=False)
-    rows: npt.NDArray[Any] = drawn + (drawn >= query)
-    return phi_over_types([m[query] for m in asked], [m[rows] for m in matrices])
+    drawn = rng.choice(len(among) - 1, size=others, replace=False)
+    rows: npt.NDArray[Any] = among[drawn + (drawn >= query)]
+    return phi_over_types([m[among[query]] for m in asked], [m[rows] for m in matrices])

@@ -7,7 +7,7 @@ pairwise and listwise learners see the same data and no pair is ever copied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -32,6 +32,10 @@ class DrawnPairs:
     relevant: npt.NDArray[np.bool_]
     better: Positions
     worse: Positions
+
+    def at(self, positions: Positions) -> DrawnPairs:
+        """The same pairs of items that are at these positions of a larger collection."""
+        return replace(self, query=positions[self.query], item=positions[self.item])
 
 
 def draw_pairs(classes: npt.ArrayLike, instances: int, rng: np.random.Generator, negatives: int = 3) -> DrawnPairs:

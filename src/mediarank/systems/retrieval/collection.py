@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from mediarank.evaluation.ranking_collector import Answers
 from mediarank.evaluation.rankings import Rankings
@@ -53,10 +54,13 @@ class Collection:
         """The items that have a class."""
         return [item for item in self.items if item in self.classes]
 
+    def positions(self, items: Sequence[str]) -> npt.NDArray[np.intp]:
+        return np.fromiter((self.position[item] for item in items), dtype=np.intp, count=len(items))
+
     def restricted_to(self, items: Sequence[str]) -> Collection:
         if tuple(items) == self.items:
             return self
-        order = [self.position[item] for item in items]
+        order = self.positions(items)
         classes = {item: self.classes[item] for item in items if item in self.classes}
         rows, asked = (tuple(matrix[order] for matrix in matrices) for matrices in (self.rows, self.asked))
         return Collection(tuple(items), classes, rows, asked)

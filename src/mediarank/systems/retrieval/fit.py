@@ -63,12 +63,12 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
         learned_types, more = fit_learned_types(collection, *types, few, known, asked)
         unseen = _unseen(collection, config, learned_types, few, known, asked) if config.new_classes else None
         collection = more
-    scaler = _scaler(collection.restricted_to(to_scale), config)
+    scaler = _scaler(collection, to_scale, config)
     if not enough:
         return _without_labels(collection, scaler, config)
     labelled, pool = collection.restricted_to(collection.labelled), collection.restricted_to(known)
     novel = unseen.validation(_left_out(collection, few, asked), scaler) if unseen else None
-    fitted = fit_methods(collection.restricted_to(learning), pool, asked, scaler, config, novel)
+    fitted = fit_methods(collection, learning, pool, asked, scaler, config, novel)
     validation = {method: found.validation_map for method, found in fitted.items()}
     reference = _best_plain(fitted).ranker
     able = {
@@ -97,9 +97,10 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     return Fitted(model, labelled.scores(tested, scaler, model.methods, model.predict) if tested else {})
 
 
-def _scaler(to_learn: Collection, config: Config) -> PhiScaler:
+def _scaler(collection: Collection, items: Sequence[str], config: Config) -> PhiScaler:
     rng = np.random.default_rng([config.seed, 0])
-    return fit_scaler(to_learn.rows, config.scaling_pairs, rng, to_learn.query_rows)
+    pairs, training = config.scaling_pairs, collection.positions(items)
+    return fit_scaler(collection.rows, pairs, rng, collection.query_rows, training)
 
 
 def _left_out(collection: Collection, learning: Sequence[str], asked: Sequence[str]) -> list[str]:
@@ -128,7 +129,8 @@ def _unseen(
 
 
 def fit_methods(
-    learning: Collection,
+    collection: Collection,
+    learning: Sequence[str],
     pool: Collection,
     asked: Sequence[str],
     scaler: PhiScaler,
@@ -142,9 +144,9 @@ def fit_methods(
 
     novel : queries of classes never seen; `blend` chooses among what loses nothing there
     """
-    classes = [learning.classes[item] for item in learning.items]
+    classes = [collection.classes[item] for item in learning]
     drawn = draw_pairs(classes, config.instances, np.random.default_rng([config.seed, 1]), config.negatives)
-    triplets = learning.triplets(drawn, scaler)
+    triplets = collection.triplets(drawn.at(collection.positions(learning)), scaler)
     validation = pool.validation(asked, scaler)
     d, plain = validation.phi.shape[2], len(SIMILARITIES) * len(config.features)
     narrow, judged = _narrowed(triplets, validation, plain)
