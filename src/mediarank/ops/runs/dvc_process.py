@@ -8,6 +8,7 @@ mediarank.ops.runs.dvc_process ROOT`, reads the plan as soon as it has started a
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import logging
 import os
@@ -118,6 +119,8 @@ def main() -> None:
     from mediarank.ops.runs.dvc_stages import Stages
     from mediarank.types import ConfigError
 
+    gc.freeze()  # what was imported stays
+    gc.set_threshold(50_000)  # a large source makes a million small objects, and no cycles
     logging.getLogger("dvc").setLevel(logging.WARNING)  # otherwise it logs every update of dvc.lock
     root = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")

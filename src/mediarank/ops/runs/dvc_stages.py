@@ -41,7 +41,8 @@ class Begun:
 class Stages:
     """The stages of the project at `root`; not thread-safe.
 
-    The inputs of stages stay locked for other DVC processes until the end, their outputs until they are finished.
+    What stages read of each other stays locked for other DVC processes until the end, their outputs until they are
+    finished.
     """
 
     def __init__(self, root: Path) -> None:
@@ -56,6 +57,8 @@ class Stages:
             with self._repo.lock:
                 self.plan, planned = plan_of(self._repo)
             self._stages = {address_of(stage): stage for stage in planned}
+            # Only these are locked until the end: DVC writes no code, and rewrites the list of locks at every question.
+            self._made = {path for stage in planned for path in _paths(stage.outs)}
             self._stack = stack.pop_all()
         return self
 
@@ -131,7 +134,7 @@ class Stages:
         with self._repo.lock, self._repo.scm_context(quiet=True):
             if claim:
                 self._claim = ExitStack()
-                reads = [path for path in _paths(stage.deps) if path not in self._reading]
+                reads = [path for path in _paths(stage.deps) if path in self._made and path not in self._reading]
                 self._stack.enter_context(self._rwlock(reads, []))
                 self._reading.update(reads)
                 self._claim.enter_context(self._rwlock([], _paths(stage.outs)))
