@@ -8,6 +8,7 @@ what all portions took is added up:
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts run noop --minutes 10
     python benchmarks/scale.py --folder FOLDER --items 100000 --parts increment versions explorer
     python benchmarks/scale.py --folder FOLDER --items 1000 --parts dask
+    python benchmarks/scale.py --folder FOLDER --items 10000 --parts killed
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts tables
     python benchmarks/scale.py --folder FOLDER --items 10000 100000 --parts source
     python benchmarks/scale.py --folder FOLDER --items 10000 40000 --parts systems
@@ -31,6 +32,7 @@ import explorer
 import numpy as np
 from ops_project import Project, free_port
 from scale_kept import Kept, watched
+from scale_killed import measure as measure_killed
 from scale_million import measure as measure_million
 from scale_systems import measure as measure_systems
 from scale_tables import measure as measure_tables
@@ -53,7 +55,7 @@ RETRIEVAL = {
     "seed": 7,
 }
 MILLION = ("index", "search", "find")
-PARTS = ("run", "noop", "increment", "versions", "explorer", "dask")
+PARTS = ("run", "noop", "increment", "versions", "explorer", "dask", "killed")
 
 
 def draw(folder: Path, first: int, count: int) -> None:
@@ -222,6 +224,8 @@ def measure(folder: Path, items: int, parts: list[str], kept: Kept, minutes: flo
         kept.once(f"noop_{items}", lambda: round(min(project.dvc("repro") for _ in range(2)), 1))
     if "dask" in parts:
         kept.once("dask_same_bytes", lambda: on_dask(project, folder))
+    if "killed" in parts:
+        kept.once(f"killed_{items}", lambda: measure_killed(project, folder, "network"))
     if "explorer" in parts:
         kept.once(f"explorer_{items}", lambda: explored(project))
     if "increment" in parts:

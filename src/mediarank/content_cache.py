@@ -32,8 +32,8 @@ _PAGE = 16_384
 _WAIT_S = 120.0
 _STALE_S = 3600.0
 """Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
-_TOGETHER = 256
-"""Keys per query."""
+_TOGETHER = 4096
+"""Keys per query: SQLite sorts them, so that many share the pages of the index."""
 _ROOM = 0.9
 """Eviction continues to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """

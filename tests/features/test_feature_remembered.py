@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ class Counted:
 def one_process_small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
     monkeypatch.setattr(module, "_BLOCK", 4)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 1)
 
 
 @pytest.fixture
@@ -60,6 +62,22 @@ def test_a_killed_run_loses_seconds_not_blocks(cache: FeatureCache, monkeypatch:
     with pytest.raises(Killed):
         list(remembered("slow", keys, list(range(200)), slow, cache))
     assert 100 - module._SECONDS - 1 <= len(cache.known(keys)) <= 100
+
+
+def test_small_results_are_read_many_at_a_time(cache: FeatureCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def get(self: FeatureCache, keys: Iterable[str]) -> dict[str, np.ndarray]:
+        wanted = list(keys)
+        asked.append(len(wanted))
+        return plain(self, wanted)
+
+    plain = FeatureCache.get
+    squares(list(range(100)), cache)
+    monkeypatch.setattr(FeatureCache, "get", get)
+    monkeypatch.setattr(module, "_BLOCK_BYTES", 10 * (8 + module._OWN_BYTES))
+    assert squares(list(range(100)), cache) == ([[n, n * n] for n in range(100)], [])
+    assert asked == [4, *[10] * 9, 6]
 
 
 def squares(numbers: list[int], cache: FeatureCache | None) -> tuple[list[list[float]], list[int]]:

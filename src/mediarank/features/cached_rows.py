@@ -15,8 +15,11 @@ from mediarank.types import Floats
 Job = TypeVar("Job")
 
 _BLOCK = 1024
+_BLOCK_BYTES = 32 << 20
+"""Results read from the cache at a time: more of them, if they stay below this size, `_OWN_BYTES` each added."""
+_OWN_BYTES = 256
 _SECONDS = 15.0
-"""Results or seconds between two writes to the cache: a killed run loses at most these, and what workers were at."""
+"""Between two writes to the cache: a killed run loses at most these, and what workers were at."""
 
 
 def remembered(
@@ -34,11 +37,13 @@ def remembered(
     repeated = {key for key, count in Counter(keys).items() if count > 1}
     seen: dict[str, Floats] = {}
     written = time.monotonic()
-    for start in range(0, len(keys), _BLOCK):
-        block = keys[start : start + _BLOCK]
+    stop, largest = 0, _BLOCK_BYTES
+    while stop < len(keys):
+        start, stop = stop, stop + max(_BLOCK, _BLOCK_BYTES // largest)
+        block = keys[start:stop]
         found = cache.get(key for key in block if key in known) if cache else {}
         new: dict[str, Floats] = {}
-        for key, job in zip(block, jobs[start : start + _BLOCK], strict=True):
+        for key, job in zip(block, jobs[start:stop], strict=True):
             if key in seen:
                 result = seen[key]
             elif key in found:
@@ -52,6 +57,7 @@ def remembered(
                 cache.put(what, new)
                 new, written = {}, time.monotonic()
             yield result
+        largest = max((result.nbytes + _OWN_BYTES for result in found.values()), default=_BLOCK_BYTES)
         if cache:
             cache.put(what, new)
             written = time.monotonic()

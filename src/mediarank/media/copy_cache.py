@@ -24,7 +24,8 @@ from mediarank.media.limits import Limits
 VERSION: Final = 4
 """Raise it whenever a change alters working copies."""
 _BLOCK: Final = 1024
-"""Items that are read from the cache at a time."""
+_BLOCK_BYTES: Final = 64 << 20
+"""Originals whose copies are read from the cache at a time: more of them, if they stay below this size."""
 _WRITTEN: Final = 256
 """Items between two writes to the cache: a killed run loses at most these."""
 
@@ -56,8 +57,10 @@ def working_copies(
         confinement=Confinement(folders_of(places)),
     )
     pairs = iter(zip(jobs, keys, strict=True))
-    while block := list(islice(pairs, _BLOCK)):
+    count = _BLOCK
+    while block := list(islice(pairs, count)):
         found = cache.read(key for _, key in block if key in known)
+        count = max(_BLOCK, _BLOCK_BYTES // max(map(len, found.values()), default=_BLOCK_BYTES))
         new: dict[str, bytes] = {}
         for job, key in block:
             copies = _unpacked(found[key]) if key in found else None

@@ -20,7 +20,7 @@ from mediarank.media.limits import Limits
 
 VERSION: Final = 1
 """Raise it whenever a change alters what is found in a header."""
-_BLOCK: Final = 1024
+_BLOCK: Final = 4096
 
 Facts = dict[str, Any]
 
