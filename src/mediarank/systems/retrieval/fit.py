@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mediarank.learners.pairwise.phi_rankers import CURVED, Chosen, FixedWeights, Validation, fit_best, fixed_uniform
 from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
@@ -39,6 +40,12 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
 
     Without `valid` items the choice is made on `rank`, and only `base` is learned from.
     """
+    # The same digits on any number of cores; and products of a few columns only keep a second thread waiting.
+    with threadpool_limits(1, user_api="blas"):
+        return _fit(inputs, config)
+
+
+def _fit(inputs: Inputs, config: Config) -> Fitted:
     collection = Collection.of(inputs, config.features)
     base, rank, valid, test = (_with_role(inputs, collection.items, role) for role in ("base", "rank", "valid", "test"))
     if len(base) < 2:
