@@ -139,4 +139,5 @@ def test_pictures_without_marks_are_not_opened(tmp_path: Path) -> None:
     assert not may_describe(path)
     path.write_bytes(b"")
     assert not may_describe(path)
-    assert not may_describe(tmp_path / "gone.jpg")
+    with pytest.raises(FileNotFoundError):
+        may_describe(tmp_path / "gone.jpg")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import errno
 import os
 from pathlib import Path
 
@@ -93,6 +94,22 @@ def test_a_picture_is_opened_for_its_keywords_only_if_it_changed(
     os.utime(source / "sea/b.jpg", (1e9, 1e9 + 1))
     collected(source, tmp_path)
     assert opened[3:] == ["b.jpg"]
+
+
+def test_a_picture_that_could_not_be_opened_is_opened_again(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making it readable changes neither its length nor its time."""
+    opened: list[str] = []
+
+    def refused(file: Path) -> bool:
+        opened.append(file.name)
+        raise PermissionError(errno.EACCES, "Permission denied", str(file))
+
+    monkeypatch.setattr(described, "may_describe", refused)
+    for _ in range(2):
+        assert len(collected(source, tmp_path)) == 3
+    assert opened == ["a.jpg", "b.jpg", "c.jpg"] * 2
 
 
 @pytest.mark.parametrize("damage", ["content", "columns"])

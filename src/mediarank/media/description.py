@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from PIL import Image, IptcImagePlugin
 
-from mediarank.media.faults import blame_machine
 from mediarank.media.image import opened_image
 from mediarank.media.limits import Limits
 from mediarank.media.sniff import HEAD_BYTES, image_format
@@ -30,27 +29,23 @@ _USUAL: Final = 4096
 
 
 def may_describe(path: Path) -> bool:
-    """Whether an image file has a marker of XMP or IPTC."""
+    """Whether an image file has a marker of XMP or IPTC; raises OSError if it can't be read."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            head = os.read(file, _USUAL)
-            form = image_format(head[:HEAD_BYTES])
-            if form is None:
-                return False
-            end = _end_of_jpeg_header(head) if form == "JPEG" else _USUAL
-            if end < len(head) or len(head) < _USUAL:
-                return any(head.find(mark, 0, end) >= 0 for mark in _MARKS)
-            with mmap.mmap(file, 0, access=mmap.ACCESS_READ) as content:
-                end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
-                return any(content.find(mark, 0, end) >= 0 for mark in _MARKS)
-        finally:
-            os.close(file)
-    except OSError as error:
-        blame_machine(error)
+        head = os.read(file, _USUAL)
+        form = image_format(head[:HEAD_BYTES])
+        if form is None:
+            return False
+        end = _end_of_jpeg_header(head) if form == "JPEG" else _USUAL
+        if end < len(head) or len(head) < _USUAL:
+            return any(head.find(mark, 0, end) >= 0 for mark in _MARKS)
+        with mmap.mmap(file, 0, access=mmap.ACCESS_READ) as content:
+            end = _end_of_jpeg_header(content) if form == "JPEG" else len(content)
+            return any(content.find(mark, 0, end) >= 0 for mark in _MARKS)
+    except ValueError:  # it was emptied meanwhile
         return False
-    except ValueError:
-        return False
+    finally:
+        os.close(file)
 
 
 def read_description(path: Path, limits: Limits) -> Description:
