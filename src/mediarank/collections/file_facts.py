@@ -31,13 +31,14 @@ Fact = TypeVar("Fact")
 class FileFacts(Generic[Fact]):
     """What is known of files.
 
-    what : the name of the facts, for the progress and for the table
+    what : the name of the facts, for the table and for the progress
     find : the fact of a file
     cache : the folder of the table; None to keep nothing
+    progress : whether to show it
     """
 
-    def __init__(self, what: str, find: Callable[[Path], Fact], cache: Path | None) -> None:
-        self._what, self._find = what, find
+    def __init__(self, what: str, find: Callable[[Path], Fact], cache: Path | None, progress: bool = False) -> None:
+        self._what, self._find, self._progress = what, find, progress
         self._file = cache / f"{what}.parquet" if cache else None
         self._known: dict[str, tuple[int, int, int, Fact]] = {}
         if self._file and self._file.exists():
@@ -51,7 +52,7 @@ class FileFacts(Generic[Fact]):
         """Length and fact of each file, in order; None for a file that can't be read. Consume it to the end."""
         steps = [files[start : start + _STEP] for start in range(0, len(files), _STEP)]
         began, found = time.time(), {}
-        for step in with_progress(steps, [len(step) for step in steps], self._what):
+        for step in with_progress(steps, [len(step) for step in steps], self._what) if self._progress else steps:
             for file in step:
                 try:
                     row = self._row(file)

@@ -33,8 +33,8 @@ def run(
         unreadable = []
         with atomic_folder(data / "raw/media") as media, ShardWriter(media, finished=finished) as shards:
             items = sorted(found.files)
-            fingerprints = FileFacts("fingerprints", sha256_of, cache).of([found.files[item] for item in items])
-            for item, fingerprint in zip(items, fingerprints, strict=True):
+            facts = FileFacts("fingerprints", sha256_of, cache, progress=True)
+            for item, fingerprint in zip(items, facts.of([found.files[item] for item in items]), strict=True):
                 if fingerprint:
                     shards.add(item, found.files[item], *fingerprint, found.origin(item))
                 else:
