@@ -100,6 +100,8 @@ def require_columns(table: pd.DataFrame, columns: Iterable[str], what: str) -> N
 
 
 def require_unique(values: pd.Series | Sequence[str] | npt.NDArray[np.str_], what: str) -> None:
+    if len(set(values.tolist() if isinstance(values, pd.Series | np.ndarray) else values)) == len(values):
+        return  # nearly always, and far faster than asking pandas
     series = pd.Series(values)
     repeated = series[series.duplicated()].unique()
     if len(repeated):

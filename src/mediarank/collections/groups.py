@@ -23,7 +23,9 @@ def joined_groups(*groupings: Sequence[Hashable] | npt.NDArray[np.generic] | pd.
     items = np.arange(count)
     ends, nodes = [], count
     for grouping in groupings:
-        number = pd.factorize(np.asarray(grouping))[0]
+        # Strings stay Python's own: a numpy array of them would be converted back.
+        values = grouping if isinstance(grouping, np.ndarray) else np.asarray(grouping, dtype=object)
+        number = pd.factorize(values)[0]
         ends.append(nodes + number)
         nodes += int(number.max(initial=-1)) + 1
     links = (np.tile(items, len(groupings)), np.concatenate(ends))
