@@ -19,8 +19,10 @@ Build = Callable[..., Any]
 
 def keep_looks(stages: Sequence[Any]) -> None:
     """Let these stages keep what DVC found in folders outside the project; for as long as these objects are used."""
+    from dvc.dependency.base import Dependency
+
     for stage in stages:
-        for dependency in stage.deps:
+        for dependency in (each for each in stage.deps if type(each) is Dependency):  # not settings or imports
             if not dependency.is_in_repo and dependency.fs.protocol == "local" and dependency.isdir():
                 dependency._build = _while_unchanged(dependency._build, dependency.fs_path)
 
