@@ -34,6 +34,8 @@ _STALE_S = 3600.0
 """Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
 _TOGETHER = 4096
 """Keys per query: SQLite sorts them, so that many share the pages of the index."""
+_PAGES_KB = 65_536
+"""What a connection keeps of the file in memory: entries that are read together lie together, but not in one page."""
 _ROOM = 0.9
 """Eviction continues to this share of the limit, so that not every new entry triggers it again."""
 _SCHEMA = """
@@ -138,6 +140,7 @@ def _prepare(db: sqlite3.Connection) -> None:
         db.executescript(_SCHEMA)
     db.execute("PRAGMA synchronous = NORMAL")
     db.execute("PRAGMA journal_size_limit = 67108864")
+    db.execute(f"PRAGMA cache_size = -{_PAGES_KB}")
 
 
 def _read(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ is pickled. The same value always gives the same bytes.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import zipfile
@@ -24,7 +25,7 @@ from mediarank.disk import atomic_folder as atomic_folder
 from mediarank.disk import atomic_path as atomic_path
 from mediarank.evaluation.rankings import Rankings
 from mediarank.labels import LABEL_TABLES, NUMBER_COLUMNS, OPTIONAL_COLUMNS, RELATIONS, Labels
-from mediarank.types import DataError, FeatureMatrix, Floats, Manifest, Roles
+from mediarank.types import DataError, FeatureBlocks, FeatureMatrix, Floats, Manifest, Roles
 
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ def read_roles(path: Path) -> Roles:
 
 def write_features(
     folder: Path,
-    matrix: FeatureMatrix,
+    matrix: FeatureMatrix | FeatureBlocks,
     meta: Mapping[str, Any] | None = None,
     fitted: Mapping[str, np.ndarray[Any, Any]] | None = None,
 ) -> None:
@@ -166,13 +167,30 @@ def write_features(
 
     fitted : arrays to keep beside them, in `fitted.npz`
     """
+    if isinstance(matrix, FeatureMatrix):
+        ids, names, blocks = matrix.ids, matrix.names, iter([matrix.values])
+    else:
+        ids, names, blocks = matrix.ids, matrix.names, matrix.checked()
     with atomic_folder(folder) as temporary:
-        np.save(temporary / "values.npy", np.ascontiguousarray(matrix.values), allow_pickle=False)
-        write_table(temporary / "index.parquet", pd.DataFrame({"id": matrix.ids}))
-        facts = {"names": list(matrix.names), "values_sha256": seals.file_sha256(temporary / "values.npy")}
-        write_json(temporary / "meta.json", {**(meta or {}), **facts})
+        digest = _write_blocks(temporary / "values.npy", (len(ids), len(names)), blocks)
+        write_table(temporary / "index.parquet", pd.DataFrame({"id": ids}))
+        write_json(temporary / "meta.json", {**(meta or {}), "names": list(names), "values_sha256": digest})
         if fitted:
             write_arrays(temporary / "fitted.npz", fitted)
+
+
+def _write_blocks(path: Path, shape: tuple[int, int], blocks: Iterator[Floats]) -> str:
+    """The file that `numpy.save` writes of the rows of all blocks; returns its checksum."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": shape})
+    digest = hashlib.sha256(header.getvalue())
+    with path.open("wb") as file:
+        file.write(header.getvalue())
+        for block in blocks:
+            rows = np.ascontiguousarray(block, dtype="<f4").data
+            digest.update(rows)
+            file.write(rows)
+    return digest.hexdigest()
 
 
 def read_features(folder: Path) -> FeatureMatrix:

@@ -241,10 +241,48 @@ class FeatureMatrix:
     def require_finite(self, block: int = 1024) -> None:
         """Refuse NaN and infinity, a block of rows at a time so that a memory-mapped matrix stays on disk."""
         for start in range(0, len(self.ids), block):
-            bad = ~np.isfinite(self.values[start : start + block]).all(axis=1)
-            if bad.any():
-                first = self.ids[start + int(np.argmax(bad))]
-                raise DataError(f"Feature values must be finite, but {int(bad.sum())} rows are not, such as {first}.")
+            require_finite(self.ids[start : start + block], self.values[start : start + block])
+
+
+@dataclass(frozen=True)
+class FeatureBlocks:
+    """What a FeatureMatrix holds, made a block of rows at a time, so that it need not fit into memory.
+
+    blocks : float32 arrays of consecutive rows; to be read once
+    """
+
+    ids: npt.NDArray[np.str_]
+    names: tuple[str, ...]
+    blocks: Iterator[Floats]
+
+    def __post_init__(self) -> None:
+        require_unique(self.ids, "ids of a feature matrix")
+        require_unique(self.names, "column names of a feature matrix")
+
+    def checked(self) -> Iterator[Floats]:
+        """The blocks, after a look at their shape, their type and whether all values are finite."""
+        start = 0
+        for block in self.blocks:
+            stop = start + len(block)
+            if block.dtype != np.float32 or block.shape[1:] != (len(self.names),) or stop > len(self.ids):
+                raise DataError(
+                    f"Rows {start} to {stop} of {len(self.ids)} with {len(self.names)} float32 columns can't be "
+                    f"{block.dtype} {block.shape}."
+                )
+            require_finite(self.ids[start:stop], block)
+            yield block
+            start = stop
+        if start != len(self.ids):
+            raise DataError(f"{len(self.ids)} ids can't describe {start} rows.")
+
+
+def require_finite(ids: npt.NDArray[np.str_], values: Floats) -> None:
+    """Refuse NaN and infinity. ids : of the rows"""
+    bad = ~np.isfinite(values).all(axis=1)
+    if bad.any():
+        raise DataError(
+            f"Feature values must be finite, but {int(bad.sum())} rows are not, such as {ids[int(np.argmax(bad))]}."
+        )
 
 
 def shared_items(matrices: Mapping[str, FeatureMatrix], names: Iterable[str]) -> list[str]:

@@ -28,9 +28,9 @@ class FeatureCache(ContentCache):
     file: ClassVar[str] = "features.sqlite"
 
     def get(self, keys: Iterable[str]) -> dict[str, Floats]:
-        """Flat float32 arrays of the keys that have an undamaged entry."""
+        """Flat float32 arrays, not writable, of the keys that have an undamaged entry."""
         found = self.read(keys)
-        return {key: np.frombuffer(data, dtype="<f4").astype(np.float32) for key, data in found.items()}
+        return {key: np.frombuffer(data, dtype="<f4").astype(np.float32, copy=False) for key, data in found.items()}
 
     def put(self, family: str, arrays: Mapping[str, Floats]) -> None:
         """Keep arrays by key: all of them, or none if the process dies."""
