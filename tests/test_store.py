@@ -20,7 +20,7 @@ import pytest
 
 from mediarank import seals, store
 from mediarank.labels import Labels
-from mediarank.types import DataError, FeatureMatrix, MachineFault, Roles
+from mediarank.types import DataError, FeatureBlocks, FeatureMatrix, MachineFault, Roles
 
 
 def digest(path: Path) -> str:
@@ -40,6 +40,42 @@ def test_features_come_back_memory_mapped(tmp_path: Path) -> None:
     assert read.ids.tolist() == matrix().ids.tolist()
     assert read.names == ("x", "y")
     assert np.array_equal(read.values, matrix().values)
+
+
+def in_blocks(values: np.ndarray, *cuts: int) -> FeatureBlocks:
+    return FeatureBlocks(matrix().ids, ("x", "y"), iter(np.split(values, cuts)))
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (1, 1, 2)])
+def test_blocks_are_written_as_the_matrix_that_they_make_up(tmp_path: Path, cuts: tuple[int, ...]) -> None:
+    store.write_features(tmp_path / "whole", matrix(), {"family": "hog"})
+    store.write_features(tmp_path / "blocks", in_blocks(matrix().values, *cuts), {"family": "hog"})
+    np.save(tmp_path / "numpy.npy", matrix().values)
+    assert (tmp_path / "whole/values.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()
+    for name in ("values.npy", "index.parquet", "meta.json"):
+        assert (tmp_path / "blocks" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.ones((2, 2), np.float32), "3 ids can't describe 2 rows"),
+        (np.ones((4, 2), np.float32), "Rows 0 to 4 of 3"),
+        (np.ones((3, 3), np.float32), "2 float32 columns can't be float32"),
+        (np.ones((3, 2)), "can't be float64"),
+        (np.array([[1, 2], [3, np.nan], [5, 6]], np.float32), "1 rows are not, such as b"),
+    ],
+)
+def test_blocks_that_do_not_fit_leave_nothing_behind(tmp_path: Path, values: np.ndarray, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        store.write_features(tmp_path / "f", in_blocks(values))
+    assert not list(tmp_path.iterdir())
+
+
+def test_ids_are_read_without_values(tmp_path: Path) -> None:
+    store.write_features(tmp_path / "f", matrix())
+    (tmp_path / "f/values.npy").unlink()
+    assert store.read_ids(tmp_path / "f") == matrix().ids.tolist()
 
 
 def test_labels_come_back_typed(tmp_path: Path) -> None:

@@ -197,8 +197,13 @@ def read_features(folder: Path) -> FeatureMatrix:
     """Values are read once to compare their checksum, then memory-mapped: they may be larger than memory."""
     meta = read_json(folder / "meta.json")
     values: Floats = _read(folder / "values.npy", lambda p: _mapped(p, meta))
-    ids = read_table(folder / "index.parquet")["id"].to_numpy(dtype=str)
+    ids = np.asarray(read_ids(folder), dtype=str)
     return FeatureMatrix(ids, tuple(meta["names"]), values)
+
+
+def read_ids(folder: Path) -> list[str]:
+    """The ids of a matrix, without its values."""
+    return list(read_table(folder / "index.parquet")["id"].tolist())
 
 
 def _mapped(path: Path, meta: Mapping[str, Any]) -> Floats:

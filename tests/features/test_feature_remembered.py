@@ -60,7 +60,7 @@ def test_a_killed_run_loses_seconds_not_blocks(cache: FeatureCache, monkeypatch:
     monkeypatch.setattr(module, "fan_out_iter", lambda function, jobs, what, carry: map(function, jobs))
     keys = [cache_key("slow", str(n)) for n in range(200)]
     with pytest.raises(Killed):
-        list(remembered("slow", keys, list(range(200)), slow, cache))
+        list(remembered("slow", keys, int, slow, cache))
     assert 100 - module._SECONDS - 1 <= len(cache.known(keys)) <= 100
 
 
@@ -83,7 +83,7 @@ def test_small_results_are_read_many_at_a_time(cache: FeatureCache, monkeypatch:
 def squares(numbers: list[int], cache: FeatureCache | None) -> tuple[list[list[float]], list[int]]:
     function = Counted()
     keys = [cache_key("square", str(n)) for n in numbers]
-    results = [result.tolist() for result in remembered("squares", keys, numbers, function, cache)]
+    results = [result.tolist() for result in remembered("squares", keys, numbers.__getitem__, function, cache)]
     return results, function.asked
 
 
@@ -119,7 +119,7 @@ def test_a_damaged_entry_is_done_again(cache: FeatureCache) -> None:
 
 def test_a_stopped_stream_keeps_whole_blocks(cache: FeatureCache) -> None:
     keys = [cache_key("square", str(n)) for n in range(12)]
-    stream = remembered("squares", keys, list(range(12)), Counted(), cache)
+    stream = remembered("squares", keys, int, Counted(), cache)
     for _ in range(9):
         next(stream)
     del stream

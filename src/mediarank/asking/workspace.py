@@ -139,6 +139,11 @@ class Workspace:
 
         return FeatureType.from_stored(*store.read_fitted(self.data / "features" / name))
 
+    def first_with(self, types: Sequence[str]) -> str | None:
+        """The first item that has a vector of each of these types, if there is one; the vectors are not read."""
+        having = (set(store.read_ids(self.data / "features" / name)) for name in types)
+        return min(set.intersection(*having), default=None)
+
     def vectors_of(self, item: str, types: Sequence[str]) -> list[Any]:
         """An item's own vectors, one per feature type."""
         return [self.matrices[name].rows([item])[0] for name in types]

@@ -46,8 +46,8 @@ def next_steps() -> list[tuple[str, str]]:
     if space.why_not("concepts") is None and (names := space.model("concepts").names):
         name = "boat" if "boat" in names else names[0]
         steps.append((f"bin/mediarank find {quote(name)}", "what shows it; --help lists the other questions"))
-    elif space.why_not("retrieval") is None and (items := space.model("retrieval").names):
-        steps.append((f"bin/mediarank search {quote(items[0])}", "what looks like it; clicks make it better"))
+    elif space.why_not("retrieval") is None and (item := space.first_with(space.facts("retrieval")["features"])):
+        steps.append((f"bin/mediarank search {quote(item)}", "what looks like it; clicks make it better"))
     steps.append(("make up", "the web pages: explorer, scheduled runs, comparison of runs"))
     if config.load().collection.source == "demo":
         steps.append(("bin/mediarank init ~/Pictures", "your own pictures; then make run again"))

@@ -58,16 +58,24 @@ def require_regular(folder: Path) -> None:
 
 
 class RealPaths:
-    """Real paths of many files; each folder is looked up once, below the one above it."""
+    """Real paths of many files; each folder is looked up and listed once, below the one above it."""
 
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}
+        self._links: dict[str, frozenset[str]] = {}
 
     def __call__(self, path: Path) -> str:
-        if os.path.islink(path):  # noqa: PTH114  # once per file of a collection, and twice as fast
-            return str(path.resolve())
         folder, _, name = str(path).rpartition(os.sep)
-        return self._inside(folder, name) if folder else str(path.resolve())
+        return str(path.resolve()) if not folder or self._is_link(folder, name) else self._inside(folder, name)
+
+    def _is_link(self, folder: str, name: str) -> bool:
+        if folder not in self._links:
+            try:
+                with os.scandir(folder) as entries:
+                    self._links[folder] = frozenset(entry.name for entry in entries if entry.is_symlink())
+            except OSError:  # its files may be opened, but not listed
+                return os.path.islink(f"{folder}{os.sep}{name}")  # noqa: PTH114
+        return name in self._links[folder]
 
     def _inside(self, folder: str, name: str) -> str:
         """The real path of what is in a folder and no link."""

@@ -23,16 +23,21 @@ _SECONDS = 15.0
 
 
 def remembered(
-    what: str, keys: Sequence[str], jobs: Sequence[Job], function: Callable[[Job], Floats], cache: FeatureCache | None
+    what: str,
+    keys: Sequence[str],
+    job: Callable[[int], Job],
+    function: Callable[[Job], Floats],
+    cache: FeatureCache | None,
 ) -> Iterator[Floats]:
-    """`function(job)` for each job, as a flat array, in order; jobs of equal keys are done once.
+    """`function(job(k))` for each key, as a flat array, in order; for equal keys it is done once.
 
     what : shown by the progress bar and the statistics of the cache
-    keys : one per job, from `cache_key`
+    keys : from `cache_key`
+    job : the work for the key with this number, asked for only if the cache does not know the key
     Consume it to the end: new results are written to the cache block by block.
     """
     known = cache.known(keys) if cache else set()
-    missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in known}
+    missing = {key: job(k) for k, key in enumerate(keys) if key not in known}
     fresh = fan_out_iter(function, list(missing.values()), what, carry=held)
     repeated = {key for key, count in Counter(keys).items() if count > 1}
     seen: dict[str, Floats] = {}
@@ -43,14 +48,14 @@ def remembered(
         block = keys[start:stop]
         found = cache.get(key for key in block if key in known) if cache else {}
         new: dict[str, Floats] = {}
-        for key, job in zip(block, jobs[start:stop], strict=True):
+        for k, key in enumerate(block, start):
             if key in seen:
                 result = seen[key]
             elif key in found:
                 result = found[key]
             else:
                 # an entry that was known but is missing was damaged, or evicted by another process
-                result = new[key] = (next(fresh) if key in missing else function(job)).ravel()
+                result = new[key] = (next(fresh) if key in missing else function(job(k))).ravel()
             if key in repeated:
                 seen[key] = result
             if cache and time.monotonic() > written + _SECONDS:

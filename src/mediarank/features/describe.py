@@ -76,8 +76,11 @@ def _vectors(
     source = extractor.basis() or extractor
     identity = source.identity()
     keys = [cache_key(identity, unit.sha256) for unit in units]
-    jobs = [(unit, tuple(media[path] for path in unit.paths)) for unit in units]
-    found = remembered(type(feature.family).__name__, keys, jobs, partial(_extract, source), cache)
+
+    def job(number: int) -> tuple[Unit, tuple[File, ...]]:
+        return units[number], tuple(media[path] for path in units[number].paths)
+
+    found = remembered(type(feature.family).__name__, keys, job, partial(_extract, source), cache)
     return found if source is extractor else map(extractor.from_basis, found)
 
 

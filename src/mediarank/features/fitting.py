@@ -70,8 +70,11 @@ def _codebook(
     kept = cache.get([whole]) if cache else {}
     if whole in kept:
         return Codebook.of_flat(kept[whole], local.words, width)
-    jobs = [(u, tuple(media[path] for path in u.paths), bound) for u, bound in zip(units, bounds, strict=True)]
-    samples = remembered(f"{name} codebook", keys, jobs, partial(_sample, local), cache)
+
+    def job(number: int) -> tuple[Unit, tuple[File, ...], int]:
+        return units[number], tuple(media[path] for path in units[number].paths), bounds[number]
+
+    samples = remembered(f"{name} codebook", keys, job, partial(_sample, local), cache)
     descriptors = np.concatenate([s.reshape(-1, width) for s in samples])
     codebook = fit_codebook(descriptors, local.words, local.seed, local.standardise)
     if cache:

@@ -50,8 +50,9 @@ def list_units(family: Extractor | LocalExtractor, frames: pd.DataFrame, sounds:
         clips = frames[frames["kind"] == "clip"].sort_values(["item_id", "index"], kind="stable")
         return [unit for item, group in clips.groupby("item_id", sort=True) for unit in _of_clip(str(item), group)]
     row = "frame_id" if family.pooling() == "none" else "item_id"
-    table = frames.assign(row=frames[row]).sort_values(["row", "index"], kind="stable")
-    chosen = (table[name].tolist() for name in ("row", "item_id", "path", "sha256"))
+    if not frames[row].is_monotonic_increasing or frames[row].duplicated().any():
+        frames = frames.assign(row=frames[row]).sort_values(["row", "index"], kind="stable")
+    chosen = (frames[name].tolist() for name in (row, "item_id", "path", "sha256"))
     return [Unit(r, i, (p,), s, (s,)) for r, i, p, s in zip(*chosen, strict=True)]
 
 

@@ -94,6 +94,13 @@ class WorkingCopies:
         """path -> the file, as `read_picture` and `read_sound` take it"""
         return {path: Held(path, content) for path, content in self.contents.items()}
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """path -> the fingerprint of the file"""
+        found = {row.path: row.sha256 for row in self.frames}
+        found |= {row.burst: row.burst_sha256 for row in self.frames if row.burst}
+        return found | ({self.sound.path: self.sound.sha256} if self.sound else {})
+
 
 def frame_id(item_id: str, index: int) -> str:
     """The id of a clip's frame."""

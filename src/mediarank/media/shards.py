@@ -17,6 +17,7 @@ import os
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
@@ -138,40 +139,38 @@ class Media(Mapping[str, File]):
         self.folder = folder
         self._index: pd.DataFrame | None = store.read_table(folder / INDEX) if (folder / INDEX).exists() else None
         if self._index is not None:
-            paths, shards, *numbers = (self._index[name].tolist() for name in COLUMNS)
-            known = {name: folder / name for name in set(shards)}
-            self._parts = {
-                path: (known[shard], offset, length, sha256)
-                for path, shard, offset, length, sha256, _ in zip(paths, shards, *numbers, strict=True)
-            }
-            self._origins: dict[str, str] = dict(zip(paths, numbers[-1], strict=True))
+            paths, *self._columns = (self._index[name].tolist() for name in COLUMNS[:-1])
+            self._row: dict[str, int] = dict(zip(paths, range(len(paths)), strict=True))
+            self._places = {name: folder / name for name in set(self._columns[0])}
 
     def __getitem__(self, path: str) -> File:
         if self._index is None:
             return self.folder / path
         try:
-            return Slice(path, *self._parts[path])
+            row = self._row[path]
         except KeyError:
             raise DataError(f"{path} is not in {self.folder}. Run `dvc checkout`.") from None
+        shards, offsets, lengths, fingerprints = self._columns
+        return Slice(path, self._places[shards[row]], offsets[row], lengths[row], fingerprints[row])
 
     def __contains__(self, path: object) -> bool:
         if self._index is None:
             return isinstance(path, str) and (self.folder / path).is_file()
-        return path in self._parts
+        return path in self._row
 
     def __iter__(self) -> Iterator[str]:
         if self._index is not None:
-            return iter(self._parts)
+            return iter(self._row)
         files = (path for path in self.folder.rglob("*") if path.is_file())
         return iter(sorted(path.relative_to(self.folder).as_posix() for path in files))
 
     def __len__(self) -> int:
-        return len(self._parts) if self._index is not None else sum(1 for _ in self)
+        return len(self._row) if self._index is not None else sum(1 for _ in self)
 
     def places(self, paths: Iterable[str]) -> set[Path]:
         """The files on disk that hold the content; of all paths, if they are in shards."""
         if self._index is not None:
-            return {part[0] for part in self._parts.values()}
+            return set(self._places.values())
         return {place for path in paths if (place := place_of(self[path]))}
 
     def origin(self, path: str) -> str:
@@ -183,6 +182,11 @@ class Media(Mapping[str, File]):
         if self._index is None:
             return origin
         return next((path for path, one in self._origins.items() if one == origin), None)
+
+    @cached_property
+    def _origins(self) -> dict[str, str]:
+        """path -> where the source has it; empty for a folder of plain files."""
+        return {} if self._index is None else dict(zip(self._row, self._index[COLUMNS[-1]].tolist(), strict=True))
 
 
 def listed(content: Any, column: str) -> dict[str, str]:

@@ -5,7 +5,6 @@ An item whose header looked fine may still fail to decode; it is then added to t
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,9 +95,9 @@ def build_frames(
             if isinstance(outcome, Failed):
                 failures[job.item_id] = outcome.reason
                 continue
-            for path in sorted(outcome.contents):
+            for path, digest in sorted(outcome.digests.items()):
                 content = outcome.contents[path]
-                shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest())
+                shards.add(path, Held(path, content), len(content), digest)
             rows.append(WorkingCopies(outcome.frames, outcome.sound))
             if outcome.note:
                 notes[job.item_id] = outcome.note

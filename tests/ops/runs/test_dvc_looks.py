@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from versioned_project import dvc, git
 
 from mediarank.ops.runs.dvc_stages import CACHED, TO_RUN, Stages
+from mediarank.ops.runs.unchanged_sources import WATCHED_VARIABLE
+from mediarank.types import DataError
 
 
 @pytest.fixture
@@ -73,3 +76,22 @@ def test_a_change_between_two_steps_is_noticed(project: Path, looks: Counter[str
         assert stages.begin("list").outcome == TO_RUN
         assert looks["photos"] == 2
         stages.abandon("list")
+
+
+def test_a_change_while_the_commands_run_fails_the_stage(project: Path, looks: Counter[str]) -> None:
+    photos = project.parent / "photos"
+    (photos / "c.jpg").write_text("c")
+    recorded = (project / "dvc.lock").read_text()
+    with Stages(project) as stages:
+        begun = stages.begin("list")
+        assert json.loads(dict(begun.variables)[WATCHED_VARIABLE]) == [str(photos)]
+        (project / "out").write_text("listed")
+        (photos / "late.jpg").write_text("late")
+        with pytest.raises(DataError, match=r"1 of the stage's sources changed while it ran, such as .*late\.jpg"):
+            stages.finish("list")
+        assert (project / "dvc.lock").read_text() == recorded
+        assert stages.begin("list").outcome == TO_RUN
+        (project / "out").write_text("listed again")
+        stages.finish("list")
+    with Stages(project) as stages:
+        assert stages.plan.stages[0].unchanged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 from versioned_project import dvc, git
 
-from mediarank.ops.runs.unchanged_sources import STAGE_VARIABLE, steady_sources
+from mediarank.ops.runs.unchanged_sources import STAGE_VARIABLE, WATCHED_VARIABLE, steady_sources
 from mediarank.types import DataError
 
 PLAN = f"""\
@@ -95,6 +96,16 @@ def test_what_is_no_source_of_the_stage_may_change(
     monkeypatch.setenv(STAGE_VARIABLE, stage)
     with steady_sources(root):
         (root / changed).write_text("another")
+
+
+def test_a_folder_that_others_watch_is_left_to_them(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(STAGE_VARIABLE, "collect")
+    monkeypatch.setenv(WATCHED_VARIABLE, json.dumps([str(root / "pictures")]))
+    with steady_sources(root):
+        (root / "pictures/a.txt").write_text("another")
+    monkeypatch.setenv(WATCHED_VARIABLE, json.dumps([str(root / "pict")]))
+    with pytest.raises(DataError, match="changed while"), steady_sources(root):
+        (root / "pictures/a.txt").write_text("one more")
 
 
 @pytest.mark.parametrize(("line", "fails"), [("hog: {bins: 9}", True), ("lbp: {bins: 9}", False)])

@@ -61,6 +61,19 @@ def test_modules_are_imported_already(server: WarmStart, folder: Path) -> None:
     wait_for(lambda: output(server, folder, "asks") == (0, ["True False"]))  # it imports while nobody asks
 
 
+def test_a_function_that_is_named_is_called_already(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module(
+        folder, "tables", "class Filled:\n    rows = []\n    def fill(self): self.rows.append(1)\nfilled = Filled()\n"
+    )
+    module(folder, "asks", "import tables; print(len(tables.filled.rows))")
+    monkeypatch.setattr(warm_start, "MODULES", ("tables:filled.fill", "missing:call", "tables:none.at.all"))
+    server = WarmStart(folder, grace=2.0)
+    try:
+        wait_for(lambda: output(server, folder, "asks") == (0, ["1"]))
+    finally:
+        server.close()
+
+
 @pytest.mark.parametrize(
     ("end", "code"), [("sys.exit(7)", 7), ("1 / 0", 1), ("sys.exit('no')", 1), ("os.kill(os.getpid(), 9)", 137)]
 )

@@ -3,7 +3,7 @@
 DVC asks for the hash of a dependency at every question, several times before a stage's command and several times after
 it. Within one step the first answer counts. Between the steps of a run, the answer for a folder outside the project is
 kept as long as no file in it has another size, time or inode, the signs by which DVC itself decides to read a file
-again.
+again. If such a folder changes while the stage's commands run, the stage fails: nobody knows what they have read.
 """
 
 from __future__ import annotations
@@ -12,9 +12,30 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mediarank.ops.runs.unchanged_sources import file_states
+from mediarank.ops.runs.unchanged_sources import State, file_states, refuse_changes
 
 Build = Callable[..., Any]
+
+
+class Look:
+    """What DVC found in a folder outside the project; it is built again only if a file in it has changed."""
+
+    def __init__(self, build: Build, folder: str) -> None:
+        self._build, self.folder = build, folder
+        self._known: tuple[State, Any] | None = None
+
+    def __call__(self, *arguments: Any, **settings: Any) -> Any:
+        now = file_states(self.folder)  # before it is built, so that a change meanwhile is noticed next time
+        if self._known is None or self._known[0] != now:
+            self._known = now, self._build(*arguments, **settings)
+        return self._known[1]
+
+    def unchanged(self, *arguments: Any, **settings: Any) -> Any:
+        """What was found last; DataError if a file has changed since."""
+        if self._known is None:
+            return self(*arguments, **settings)
+        refuse_changes(self._known[0], file_states(self.folder))
+        return self._known[1]
 
 
 def keep_looks(stages: Sequence[Any]) -> None:
@@ -24,18 +45,24 @@ def keep_looks(stages: Sequence[Any]) -> None:
     for stage in stages:
         for dependency in (each for each in stage.deps if type(each) is Dependency):  # not settings or imports
             if not dependency.is_in_repo and dependency.fs.protocol == "local" and dependency.isdir():
-                dependency._build = _while_unchanged(dependency._build, dependency.fs_path)
+                dependency._build = Look(dependency._build, dependency.fs_path)
+
+
+def watched(dependencies: Sequence[Any]) -> list[str]:
+    """The folders whose changes are noticed here, so that the stage's commands need not look."""
+    builds = (vars(dependency).get("_build") for dependency in dependencies)
+    return [build.folder for build in builds if isinstance(build, Look)]
 
 
 @contextmanager
-def looked_at_once(dependencies: Sequence[Any]) -> Iterator[None]:
+def looked_at_once(dependencies: Sequence[Any], after: bool = False) -> Iterator[None]:
     """Let DVC hash each of them once.
 
-    Nothing is missed: a source that changes while a stage runs stops the stage (`unchanged_sources.py`).
+    after : whether the stage's commands have run; then a `Look` must find what it found before them
     """
     before = [vars(dependency).get("_build") for dependency in dependencies]
-    for dependency in dependencies:
-        dependency._build = _once(dependency._build)
+    for dependency, build in zip(dependencies, before, strict=True):
+        dependency._build = _once(build.unchanged if after and isinstance(build, Look) else dependency._build)
     try:
         yield
     finally:
@@ -56,16 +83,3 @@ def _once(build: Build) -> Build:
         return built[0]
 
     return once
-
-
-def _while_unchanged(build: Build, folder: str) -> Build:
-    """The same function, called again only if a file below the folder has changed since."""
-    known: list[tuple[object, Any]] = []
-
-    def kept(*arguments: Any, **settings: Any) -> Any:
-        now = file_states(folder)  # before it is built, so that a change meanwhile is noticed next time
-        if not known or known[0][0] != now:
-            known[:] = [(now, build(*arguments, **settings))]
-        return known[0][1]
-
-    return kept

@@ -158,8 +158,14 @@ def passes(error: BaseException) -> bool:
 def _words(error: BaseException) -> str:
     from dvc.exceptions import DvcException
 
+    from mediarank.types import MediarankError
+
     cause = f" ({error.__cause__})" if error.__cause__ is not None else ""
-    return f"{error}{cause}" if isinstance(error, DvcException) else f"{type(error).__name__}: {error}{cause}"
+    return (
+        f"{error}{cause}"
+        if isinstance(error, (DvcException, MediarankError))
+        else f"{type(error).__name__}: {error}{cause}"
+    )
 
 
 if __name__ == "__main__":

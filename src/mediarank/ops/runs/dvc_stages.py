@@ -8,6 +8,7 @@ moments. The results in dvc.lock, in the cache and in the run cache are those of
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from typing import Any
 
 from mediarank import store
 from mediarank.ops.runs.dag import LOCK, PLAN, Plan, address_of, commands_of, open_repo, plan_of, put_in_order
-from mediarank.ops.runs.dvc_looks import looked_at_once
+from mediarank.ops.runs.dvc_looks import looked_at_once, watched
 from mediarank.ops.runs.lock_text import with_entry
+from mediarank.ops.runs.unchanged_sources import STAGE_VARIABLE, WATCHED_VARIABLE
 
 CACHED, RESTORED, RAN, TO_RUN = "cached", "restored", "ran", "to run"
 
@@ -29,7 +31,7 @@ class Begun:
     outcome : CACHED, RESTORED, RAN (a stage without a command), or TO_RUN: call `finish` after the commands
     commands : as dvc.yaml writes them, for a shell
     folder : where to run them
-    variables : what DVC adds to their environment
+    variables : what DVC adds to their environment, and which folders are watched here
     """
 
     outcome: str
@@ -73,6 +75,7 @@ class Stages:
         from dvc.stage.cache import RunCacheNotFoundError
 
         stage = self._stages[address]
+        folders = json.dumps(watched(stage.deps))
         with self._at_work(stage, address), looked_at_once(stage.deps):
             if not stage.changed():
                 return Begun(CACHED)
@@ -86,16 +89,16 @@ class Stages:
             except RunCacheNotFoundError:
                 stage.save_deps()
                 self._writing[address] = self._claim.pop_all()
-                variables = (("DVC_ROOT", self._repo.root_dir), ("DVC_STAGE", stage.addressing))
-                return Begun(TO_RUN, commands_of(stage.cmd), stage.wdir, variables)
+                ours = (("DVC_ROOT", self._repo.root_dir), (STAGE_VARIABLE, stage.addressing))
+                return Begun(TO_RUN, commands_of(stage.cmd), stage.wdir, (*ours, (WATCHED_VARIABLE, folders)))
             self._record(stage)
             return Begun(RESTORED)
 
     def finish(self, address: str) -> None:
-        """Record what a stage's commands wrote."""
+        """Record what a stage's commands wrote; DataError if a folder outside the project changed meanwhile."""
         stage = self._stages[address]
         self._claim = self._writing.pop(address)
-        with self._at_work(stage), looked_at_once(stage.deps):
+        with self._at_work(stage), looked_at_once(stage.deps, after=True):
             self._record(stage)
 
     def abandon(self, address: str) -> None:

@@ -1,9 +1,9 @@
 """Start `python -m` commands from a process that has already imported the slow libraries.
 
 A stage's command spends seconds importing numpy, pandas, scikit-learn and others before it does anything. This server,
-`python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once; for each command
-it forks, and the child continues from there. Modules of mediarank itself are not imported here, so a command always
-runs the current code.
+`python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once, and calls FUNCTION
+where one is named MODULE:FUNCTION; for each command it forks, and the child continues from there. Modules of mediarank
+itself are not imported here, so a command always runs the current code.
 
 The owner sends one line of JSON per command over a socket, with three open files: for its output, a pipe that
 closes when the command is to end (see `tied_process.py`), and one for its exit code. The server ends when the socket
@@ -17,6 +17,7 @@ import contextlib
 import gc
 import importlib
 import json
+import operator
 import os
 import runpy
 import select
@@ -46,7 +47,7 @@ def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Calla
     while True:
         while to_import and not select.select([channel], [], [], 0)[0]:
             with contextlib.suppress(Exception):  # the command that needs it reports the error
-                importlib.import_module(to_import.pop(0))
+                _load(to_import.pop(0))
         request, files = _receive(channel)
         if not request:
             return None
@@ -58,6 +59,14 @@ def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Calla
         for file in files:
             os.close(file)
         channel.sendall(b"\n")
+
+
+def _load(name: str) -> None:
+    """Import a module; of `module:function`, also call the function."""
+    module, _, function = name.partition(":")
+    loaded = importlib.import_module(module)
+    if function:
+        operator.attrgetter(function)(loaded)()
 
 
 def _guard(request: dict[str, Any], files: Sequence[int], grace: float) -> Callable[[], None]:

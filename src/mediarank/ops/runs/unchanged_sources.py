@@ -3,16 +3,18 @@
 DVC hashes the inputs of a stage when the stage has ended. A picture, a label table, a setting or a line of code that is
 changed meanwhile would be recorded with a result made before the change, and would count as up to date for good. So a
 stage notes the size and time of all files that it reads from outside the pipeline when it begins, and the values of its
-settings, and compares them at the end. Outputs of stages need no such check: DVC keeps them read-only.
+settings, and compares them at the end. Outputs of stages need no such check: DVC keeps them read-only. In `mediarank
+run` the process that runs DVC does the same for folders outside the project (`dvc_looks.py`).
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +23,8 @@ from mediarank.types import DataError
 
 STAGE_VARIABLE: Final = "DVC_STAGE"
 """Set by DVC for the command of a stage, to the stage's address."""
+WATCHED_VARIABLE: Final = "MEDIARANK_WATCHED"
+"""Set for the command of a stage to folders, as a list in JSON, whose changes the process that runs DVC notices."""
 OUTPUTS: Final = ("outs", "metrics", "plots")
 IGNORED: Final = "__pycache__"
 
@@ -34,16 +38,16 @@ def steady_sources(root: Path) -> Iterator[None]:
     if not address:
         yield
         return
-    sources = _sources(root, address)
+    sources = _sources(root, address).without(json.loads(os.environ.get(WATCHED_VARIABLE) or "[]"))
     before = sources.state()
     try:
         yield
     except SystemExit as end:  # how a command line ends, also when it succeeds
         if end.code not in (None, 0):
             raise
-        _refuse_changes(before, sources.state())
+        refuse_changes(before, sources.state())
         raise
-    _refuse_changes(before, sources.state())
+    refuse_changes(before, sources.state())
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class Sources:
     root: Path
     paths: tuple[str, ...]
     settings: tuple[str, ...]
+
+    def without(self, folders: Sequence[str]) -> Sources:
+        """The same without the folders that others watch."""
+        rest = (path for path in self.paths if os.path.abspath(self.root / path) not in folders)  # noqa: PTH100
+        return replace(self, paths=tuple(rest))
 
     def state(self) -> State:
         """The current state: size, time and inode of each file, the value of each setting."""
@@ -73,7 +82,8 @@ def file_states(folder: str) -> State:
     return found
 
 
-def _refuse_changes(before: State, after: State) -> None:
+def refuse_changes(before: State, after: State) -> None:
+    """Raise a DataError if the two differ."""
     changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     if changed:
         raise DataError(
