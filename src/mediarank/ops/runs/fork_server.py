@@ -1,8 +1,8 @@
 """Start `python -m` commands from a process that has already imported the slow libraries.
 
 A stage's command spends seconds importing numpy, pandas, scikit-learn and others before it does anything. This server,
-`python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once, and calls FUNCTION
-where one is named MODULE:FUNCTION; for each command it forks, and the child continues from there. Modules of mediarank
+`python -m mediarank.ops.runs.fork_server SOCKET GRACE HOLD MODULE...`, imports the named modules once, and calls what
+is named MODULE:FUNCTION; for each command it forks, and the child continues from there. Modules of mediarank
 itself are not imported here, so a command always runs the current code.
 
 The owner sends one line of JSON per command over a socket, with three open files: for its output, a pipe that
