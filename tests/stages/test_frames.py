@@ -81,6 +81,26 @@ def test_a_finished_shard_is_linked(media: Path, tmp_path: Path) -> None:
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 
 
+def test_the_files_of_a_finished_shard_are_not_read(
+    media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(media, tmp_path / "one", tmp_path / "cache")
+    (shard,) = (tmp_path / "one").glob("*.tar")
+    read: list[str] = []
+    from_cache = ContentCache.read
+
+    def noted(self: ContentCache, keys: Any) -> dict[str, bytes]:
+        found = from_cache(self, keys)
+        read.extend(found)
+        return found
+
+    monkeypatch.setattr(ContentCache, "read", noted)
+    for finished, entries in (({shard.name: shard}.get, 4), ({}.get, 8)):
+        read.clear()
+        build_frames(manifest_of(media), media, tmp_path / str(entries), CONFIG, LIMITS, tmp_path / "cache", finished)
+        assert len(read) == entries, "facts alone, or also the files"
+
+
 def test_one_process_or_two(media: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for jobs in ("1", "2"):
         monkeypatch.setenv("MEDIARANK_JOBS", jobs)
@@ -107,10 +127,13 @@ def test_what_is_remembered_is_not_decoded_again(media: Path, tmp_path: Path, mo
     assert len(decoded) == 6, "other settings make other copies"
 
 
-def test_a_damaged_entry_is_made_again(media: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("entry", [1, 2])
+def test_a_damaged_entry_is_made_again(media: Path, tmp_path: Path, entry: int) -> None:
+    """An item has two entries: its facts, and its files."""
     run(media, tmp_path / "one", tmp_path / "cache")
     with sqlite3.connect(ContentCache(tmp_path / "cache").path) as db:
-        db.execute("UPDATE payload SET data = zeroblob(length(data)) WHERE id = 2")
+        assert db.execute("SELECT COUNT(*) FROM entry").fetchone() == (8,)
+        db.execute("UPDATE payload SET data = zeroblob(length(data)) WHERE id = ?", [entry])
     run(media, tmp_path / "two", tmp_path / "cache")
     assert digest(tmp_path / "one") == digest(tmp_path / "two")
 

@@ -1,17 +1,19 @@
 """Working copies of many originals, in order; those that were made before come from a cache, found by content.
 
-Originals are decoded in guarded child processes; the cache (`content_cache.py`) is read and written here. Nothing
-depends on it: if it can't be written to, the copies are made without it, and an entry that is damaged is made again.
+Originals are decoded in guarded child processes; the cache (`content_cache.py`) is read and written here. It keeps the
+facts of an item (its rows and the lengths of its files) apart from its files: a shard of files that did not change is
+not written again, and then the files are not read either. Nothing depends on the cache: if it can't be written to, the
+copies are made without it, and an entry that is damaged is made again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, Final
 
 from mediarank.content_cache import ContentCache
@@ -20,12 +22,14 @@ from mediarank.media.files import File, place_of
 from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, WorkingCopies, make_working_copies
 from mediarank.media.guard import Failed, guarded_iter
 from mediarank.media.limits import Limits
+from mediarank.types import DataError
 
-VERSION: Final = 4
-"""Raise it whenever a change alters working copies."""
-_BLOCK: Final = 1024
-_BLOCK_BYTES: Final = 64 << 20
-"""Originals whose copies are read from the cache at a time: more of them, if they stay below this size."""
+VERSION: Final = 5
+"""Raise it whenever a change alters working copies, or how they are kept."""
+_TOGETHER: Final = 4096
+"""Items whose facts are read from the cache at a time."""
+_BLOCK_BYTES: Final = 32 << 20
+"""Contents that are read from the cache at a time."""
 _WRITTEN: Final = 256
 """Items between two writes to the cache: a killed run loses at most these."""
 
@@ -38,6 +42,17 @@ class Job:
     source: File
     kind: str
     sha256: str
+
+
+@dataclass(frozen=True)
+class KnownCopies(WorkingCopies):
+    """Working copies from the cache, whose contents are read only if they are needed."""
+
+    known_lengths: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        return self.known_lengths
 
 
 def working_copies(
@@ -56,25 +71,84 @@ def working_copies(
         limits.timeout_seconds,
         confinement=Confinement(folders_of(places)),
     )
-    pairs = iter(zip(jobs, keys, strict=True))
-    count = _BLOCK
-    while block := list(islice(pairs, count)):
-        found = cache.read(key for _, key in block if key in known)
-        count = max(_BLOCK, _BLOCK_BYTES // max(map(len, found.values()), default=_BLOCK_BYTES))
-        new: dict[str, bytes] = {}
-        for job, key in block:
-            copies = _unpacked(found[key]) if key in found else None
-            if copies is None:  # a known entry that is missing was damaged, or evicted by another process
-                outcome = next(fresh) if key not in known else _again(job, config, limits)
-                if isinstance(outcome, WorkingCopies):
-                    new[key] = _packed(outcome)
-                if len(new) >= _WRITTEN:
-                    cache.write("working copies", new)
-                    new = {}
-                yield outcome
-            else:
-                yield copies
+    new: dict[str, bytes] = {}
+    block = _Block(cache)
+    for start in range(0, len(jobs), _TOGETHER):
+        some = keys[start : start + _TOGETHER]
+        facts = cache.read(key for key in some if key in known)
+        for job, key in zip(jobs[start : start + _TOGETHER], some, strict=True):
+            if key in facts:
+                block = _Block(cache) if block.full else block
+                yield _known(facts[key], key, block, partial(_again, job, config, limits))
+                continue
+            # a known entry that is missing was damaged, or evicted by another process
+            outcome = next(fresh) if key not in known else _again(job, config, limits)
+            if isinstance(outcome, WorkingCopies):
+                new |= {key: _facts(outcome), _contents_key(key): b"".join(outcome.contents.values())}
+            if len(new) >= 2 * _WRITTEN:
+                cache.write("working copies", new)
+                new = {}
+            yield outcome
         cache.write("working copies", new)
+        new = {}
+
+
+class _Block:
+    """Contents of consecutive items, read from the cache together when the first of them is needed."""
+
+    def __init__(self, cache: ContentCache) -> None:
+        self._cache = cache
+        self._keys: list[str] = []
+        self._size = 0
+        self._found: dict[str, bytes] | None = None
+
+    @property
+    def full(self) -> bool:
+        """Whether no more items may be added."""
+        return self._found is not None or self._size > _BLOCK_BYTES
+
+    def add(self, key: str, length: int) -> None:
+        self._keys.append(_contents_key(key))
+        self._size += length
+
+    def content(self, key: str) -> bytes | None:
+        """The content of an item that was added, if the cache has it."""
+        if self._found is None:
+            self._found = self._cache.read(self._keys)
+        return self._found.get(_contents_key(key))
+
+
+class _Contents(Mapping[str, bytes]):
+    """path -> a file of an item.
+
+    lengths : path -> its length, in the order in which they are kept
+    again : makes the working copies, if the cache has lost the contents
+    """
+
+    def __init__(
+        self, lengths: Mapping[str, int], key: str, block: _Block, again: Callable[[], WorkingCopies | Failed]
+    ) -> None:
+        self._lengths, self._key, self._block, self._again = lengths, key, block, again
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lengths)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._files[path]
+
+    @cached_property
+    def _files(self) -> Mapping[str, bytes]:
+        joined = self._block.content(self._key)
+        if joined is None or len(joined) != sum(self._lengths.values()):
+            made = self._again()
+            if isinstance(made, Failed):
+                raise DataError(f"An original that could be decoded before can't be decoded now: {made.reason}")
+            return made.contents
+        starts = accumulate(self._lengths.values(), initial=0)
+        return {path: joined[at : at + size] for (path, size), at in zip(self._lengths.items(), starts, strict=False)}
 
 
 def _again(job: Job, config: FramesConfig, limits: Limits) -> WorkingCopies | Failed:
@@ -98,23 +172,26 @@ def _key(job: Job, settings: str) -> str:
     return hashlib.sha256(f"{own[:-1]}, {settings[1:]}".encode()).hexdigest()
 
 
-def _packed(copies: WorkingCopies) -> bytes:
-    """The rows as one line of JSON, then the files."""
+def _contents_key(key: str) -> str:
+    """Contents have entries of their own, so that facts can be read without them."""
+    return hashlib.sha256(f"contents of {key}".encode()).hexdigest()
+
+
+def _facts(copies: WorkingCopies) -> bytes:
+    """Everything but the contents, as JSON."""
     facts: dict[str, Any] = {
         "frames": [row._asdict() for row in copies.frames],
         "sound": copies.sound._asdict() if copies.sound else None,
         "note": copies.note,
-        "files": {path: len(content) for path, content in copies.contents.items()},
+        "files": dict(copies.lengths),
     }
-    return b"".join([json.dumps(facts).encode(), b"\n", *copies.contents.values()])
+    return json.dumps(facts).encode()
 
 
-def _unpacked(data: bytes) -> WorkingCopies:
-    head, _, rest = data.partition(b"\n")
-    facts = json.loads(head.decode())
-    contents, position = {}, 0
-    for path, length in facts["files"].items():
-        contents[path] = rest[position : position + length]
-        position += length
+def _known(data: bytes, key: str, block: _Block, again: Callable[[], WorkingCopies | Failed]) -> KnownCopies:
+    facts = json.loads(data.decode())
+    lengths = facts["files"]
+    block.add(key, sum(lengths.values()))
     sound = SoundRow(**facts["sound"]) if facts["sound"] else None
-    return WorkingCopies(tuple(FrameRow(**row) for row in facts["frames"]), sound, facts["note"], contents)
+    frames = tuple(FrameRow(**row) for row in facts["frames"])
+    return KnownCopies(frames, sound, facts["note"], _Contents(lengths, key, block, again), lengths)

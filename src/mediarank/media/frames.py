@@ -95,6 +95,11 @@ class WorkingCopies:
         return {path: Held(path, content) for path, content in self.contents.items()}
 
     @property
+    def lengths(self) -> Mapping[str, int]:
+        """path -> the length of the file"""
+        return {path: len(content) for path, content in self.contents.items()}
+
+    @property
     def digests(self) -> dict[str, str]:
         """path -> the fingerprint of the file"""
         found = {row.path: row.sha256 for row in self.frames}

@@ -13,6 +13,7 @@ versions from before had.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import tarfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, BinaryIO, Final, NamedTuple, Self
 
 import pandas as pd
 
@@ -57,9 +58,26 @@ class Cuts:
         return size >= self.least and int(sha256[:16], 16) / 2**64 < length / self.mean
 
 
+@dataclass(frozen=True)
+class Deferred:
+    """A file to be stored whose bytes are fetched when its shard is written; never, if the shard is there already.
+
+    contents : has them by name
+    """
+
+    name: str
+    contents: Mapping[str, bytes]
+
+    def open(self, mode: str = "rb", buffering: int = -1) -> BinaryIO:
+        return io.BytesIO(self.contents[self.name])
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class _Entry(NamedTuple):
     path: str
-    file: File
+    file: File | Deferred
     length: int
     sha256: str
     origin: str
@@ -81,7 +99,7 @@ class ShardWriter:
         self._size = 0
         self._known: set[str] = set()
 
-    def add(self, path: str, file: File, length: int, sha256: str, origin: str = "") -> None:
+    def add(self, path: str, file: File | Deferred, length: int, sha256: str, origin: str = "") -> None:
         """Add a file; its content is read when its shard is complete.
 
         origin : where the source has it, relative to the source's folder
@@ -225,7 +243,7 @@ def _padded(length: int) -> int:
     return -(-length // _BLOCK) * _BLOCK
 
 
-def _copy(file: File, length: int, sha256: str, shard: Any) -> None:
+def _copy(file: File | Deferred, length: int, sha256: str, shard: Any) -> None:
     """Append a file's content, and compare it with what it was said to be."""
     if isinstance(file, Held):
         shard.write(file.content)

@@ -14,11 +14,10 @@ import pandas as pd
 from mediarank import store
 from mediarank.content_cache import MEDIA_BYTES, ContentCache
 from mediarank.media.copy_cache import Job, working_copies
-from mediarank.media.files import Held
 from mediarank.media.frames import FramesConfig, WorkingCopies, tables
 from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
-from mediarank.media.shards import Media, ShardWriter
+from mediarank.media.shards import Deferred, Media, ShardWriter
 from mediarank.types import CheckFailed, DataError, Manifest
 
 
@@ -95,9 +94,9 @@ def build_frames(
             if isinstance(outcome, Failed):
                 failures[job.item_id] = outcome.reason
                 continue
+            lengths = outcome.lengths
             for path, digest in sorted(outcome.digests.items()):
-                content = outcome.contents[path]
-                shards.add(path, Held(path, content), len(content), digest)
+                shards.add(path, Deferred(path, outcome.contents), lengths[path], digest)
             rows.append(WorkingCopies(outcome.frames, outcome.sound))
             if outcome.note:
                 notes[job.item_id] = outcome.note
