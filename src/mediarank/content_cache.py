@@ -33,7 +33,11 @@ _WAIT_S = 120.0
 _STALE_S = 3600.0
 """Seconds between two updates of an entry's last use, so that a run that only reads hardly writes."""
 _TOGETHER = 4096
-"""Keys per query: SQLite sorts them, so that many share the pages of the index."""
+"""Keys that are looked up by one query: SQLite sorts them, so that many share the pages of the index."""
+_STRAY = 32
+"""Entries in a row that nobody asked for, after which reading in the order of the file ends."""
+_WORTH = 256
+"""Entries that reading in the order of the file should find; otherwise the next keys are looked up."""
 _PAGES_KB = 65_536
 """What a connection keeps of the file in memory: entries that are read together lie together, but not in one page."""
 _ROOM = 0.9
@@ -168,10 +172,32 @@ def _known(db: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
 
 
 def _rows(db: sqlite3.Connection, columns: str, keys: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """(key, columns…) of the entries with these keys, many by one query."""
-    for start in range(0, len(keys), _TOGETHER):
-        some = [bytes.fromhex(key) for key in keys[start : start + _TOGETHER]]
-        yield from db.execute(f"SELECT key, {columns} WHERE key IN ({', '.join('?' * len(some))})", some)
+    """(key, columns…) of the entries with these keys.
+
+    What was written together lies together, and is mostly asked for together: from the entry of a key on, the file is
+    read in its own order for as long as that finds more. Where it finds little, keys are looked up, many by one query.
+    """
+    in_order = f"SELECT key, {columns} WHERE entry.id >= (SELECT id FROM entry WHERE key = ?) ORDER BY entry.id"  # noqa: S608
+    wanted = [bytes.fromhex(key) for key in keys]
+    left, place = set(wanted), 0
+    while place < len(wanted):
+        if wanted[place] not in left:
+            place += 1
+            continue
+        before, stray = len(left), 0
+        with closing(db.execute(in_order, [wanted[place]])) as following:
+            for row in following:
+                if row[0] in left:
+                    left.remove(row[0])
+                    yield row
+                    stray = 0
+                elif (stray := stray + 1) >= _STRAY:
+                    break
+        if before - len(left) < _WORTH:
+            some = [key for key in wanted[place : place + _TOGETHER] if key in left]
+            yield from db.execute(f"SELECT key, {columns} WHERE key IN ({', '.join('?' * len(some))})", some)
+            left.difference_update(some)
+            place += _TOGETHER
 
 
 def _write(db: sqlite3.Connection, family: str, contents: Mapping[str, bytes], limit: int) -> None:

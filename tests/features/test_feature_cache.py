@@ -52,6 +52,35 @@ def test_an_empty_cache_has_nothing(cache: FeatureCache) -> None:
     assert cache.prune() == 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_any_order_of_keys_is_found(cache: FeatureCache, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the file, in another one, with gaps, with unknown keys: as if each were looked up alone."""
+    rng = np.random.default_rng(seed)
+    for name, most in (("_STRAY", 6), ("_WORTH", 12), ("_TOGETHER", 16)):
+        monkeypatch.setattr(module, name, int(rng.integers(1, most)))
+    written = rng.permutation(200).tolist()
+    for start in range(0, 200, 40):
+        cache.put("hog", {key(n): vector(n) for n in written[start : start + 40]})
+    in_file = [n for n in written if n % 3]
+    for asked in (in_file, in_file[::-1], rng.permutation(300)[:150].tolist(), [400, *written, 401], [500, 501]):
+        known = {key(n) for n in asked if n < 200}
+        assert cache.known(map(key, asked)) == known
+        found = cache.get(map(key, asked))
+        assert set(found) == known
+        assert all((found[key(n)] == vector(n)).all() for n in asked if n < 200)
+
+
+def test_what_lies_together_is_not_looked_up_one_by_one(cache: FeatureCache) -> None:
+    cache.put("hog", {key(n): vector(n) for n in range(3000)})
+    cache.put("lbp", {cache_key("other", str(n)): vector(n) for n in range(3000)})
+    asked: list[str] = []
+    with sqlite3.connect(cache.path) as db:
+        db.set_trace_callback(asked.append)
+        found = module._read(db, [key(n) for n in range(3000)])
+    assert len(found) == 3000
+    assert len(asked) == 1
+
+
 def test_keys_depend_on_content_and_identity() -> None:
     assert len({cache_key("a", "x"), cache_key("a", "y"), cache_key("b", "x")}) == 3
 

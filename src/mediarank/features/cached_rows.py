@@ -15,8 +15,9 @@ from mediarank.types import Floats
 Job = TypeVar("Job")
 
 _BLOCK = 1024
-_BLOCK_BYTES = 32 << 20
-"""Results read from the cache at a time: more of them, if they stay below this size, `_OWN_BYTES` each added."""
+_BLOCK_BYTES = 8 << 20
+"""Results read from the cache at a time: more of them, if they stay below this size, `_OWN_BYTES` each added. Larger
+blocks take longer: they are read into fresh memory."""
 _OWN_BYTES = 256
 _SECONDS = 15.0
 """Between two writes to the cache: a killed run loses at most these, and what workers were at."""

@@ -71,7 +71,7 @@ def working_copies(
         limits.timeout_seconds,
         confinement=Confinement(folders_of(places)),
     )
-    new: dict[str, bytes] = {}
+    new: dict[str, WorkingCopies] = {}
     block = _Block(cache)
     for start in range(0, len(jobs), _TOGETHER):
         some = keys[start : start + _TOGETHER]
@@ -84,13 +84,20 @@ def working_copies(
             # a known entry that is missing was damaged, or evicted by another process
             outcome = next(fresh) if key not in known else _again(job, config, limits)
             if isinstance(outcome, WorkingCopies):
-                new |= {key: _facts(outcome), _contents_key(key): b"".join(outcome.contents.values())}
-            if len(new) >= 2 * _WRITTEN:
-                cache.write("working copies", new)
+                new[key] = outcome
+            if len(new) >= _WRITTEN:
+                _keep(cache, new)
                 new = {}
             yield outcome
-        cache.write("working copies", new)
+        _keep(cache, new)
         new = {}
+
+
+def _keep(cache: ContentCache, made: Mapping[str, WorkingCopies]) -> None:
+    """Write the facts of all items and then their contents, so that facts, which are read alone, lie together."""
+    facts = {key: _facts(copies) for key, copies in made.items()}
+    contents = {_contents_key(key): b"".join(copies.contents.values()) for key, copies in made.items()}
+    cache.write("working copies", facts | contents)
 
 
 class _Block:
