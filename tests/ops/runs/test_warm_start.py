@@ -74,17 +74,26 @@ def test_a_function_that_is_named_is_called_already(folder: Path, monkeypatch: p
         server.close()
 
 
+def test_it_ends_as_python_does(server: WarmStart, folder: Path) -> None:
+    """Threads are waited for, then what was registered is called, and all output arrives; see `quick_end.py`."""
+    module(
+        folder, "ends",
+        """
+        import atexit, sys, threading, time
+        atexit.register(lambda: sys.stdout.write("registered\\nlast"))
+        threading.Thread(target=lambda: (time.sleep(0.3), print("thread"))).start()
+        sys.exit(3)
+        """,
+    )  # fmt: skip
+    assert output(server, folder, "ends") == (3, ["thread", "registered", "last"])
+
+
 @pytest.mark.parametrize(
     ("end", "code"), [("sys.exit(7)", 7), ("1 / 0", 1), ("sys.exit('no')", 1), ("os.kill(os.getpid(), 9)", 137)]
 )
 def test_exit_codes_are_those_of_python(server: WarmStart, folder: Path, end: str, code: int) -> None:
     module(folder, "ends", f"import os, sys\n{end}\n")
     assert output(server, folder, "ends")[0] == code
-
-
-def test_what_is_registered_for_the_end_is_done(server: WarmStart, folder: Path) -> None:
-    module(folder, "registers", "import atexit; atexit.register(print, 'good bye')")
-    assert output(server, folder, "registers") == (0, ["good bye"])
 
 
 def test_each_command_runs_the_code_as_it_is(server: WarmStart, folder: Path) -> None:

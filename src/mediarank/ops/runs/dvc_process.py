@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from mediarank.ops.runs.dag import Plan
+from mediarank.ops.runs.quick_end import end_quickly
 from mediarank.ops.services.environment import child_environment
 
 if TYPE_CHECKING:
@@ -170,3 +171,4 @@ def _words(error: BaseException) -> str:
 
 if __name__ == "__main__":
     main()
+    end_quickly(0)

@@ -103,7 +103,16 @@ def _become(request: dict[str, Any]) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == OWN]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    code: object = None
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    if code is None or isinstance(code, int):
+        from mediarank.ops.runs.quick_end import end_quickly
+
+        end_quickly(code or 0)
+    sys.exit(str(code))
 
 
 def _receive(channel: socket.socket) -> tuple[bytes, list[int]]:
