@@ -113,6 +113,7 @@ class DvcProcess:
 
 def main() -> None:
     """Serve one owner, until it closes our standard input."""
+    gc.set_threshold(50_000)  # imports and a large source make a million small objects, and no cycles
     from dataclasses import asdict
 
     import dvc  # noqa: F401 - it sets up its logging when it is imported
@@ -121,7 +122,6 @@ def main() -> None:
     from mediarank.types import ConfigError
 
     gc.freeze()  # what was imported stays
-    gc.set_threshold(50_000)  # a large source makes a million small objects, and no cycles
     logging.getLogger("dvc").setLevel(logging.WARNING)  # otherwise it logs every update of dvc.lock
     root = Path(sys.argv[1])
     answers = os.fdopen(os.dup(1), "w")
