@@ -113,7 +113,7 @@ def _cross_validated(
 ) -> dict[str, list[Tried]]:
     """Every option of every ranker with its candidate rules, measured on the held-out images of each fold.
 
-    On this machine one fold follows another: two at a time would need about twice the memory.
+    On this machine one fold follows another: kernels inside use all cores, and two folds would need more memory.
 
     candidates : ranker -> its rules
     """
