@@ -18,10 +18,10 @@ from numba import njit
 from rivals_itml import ITML
 from sklearn.base import BaseEstimator
 
+from mediarank.fanout import on_threads
 from mediarank.learners.pairwise.ordered_pairs import OrderedPairs, Positions
 from mediarank.learners.pairwise.ranksvm import projected
 from mediarank.similarity.kernels import linear, squared_distances
-from mediarank.similarity.tiles import run_all
 from mediarank.types import DataError, Doubles
 
 _BLOCK = 256
@@ -92,7 +92,7 @@ class LocalPair(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
                 margins[block],
             )
 
-        run_all(answer, list(range(0, len(first), _BLOCK)))
+        on_threads(answer, list(range(0, len(first), _BLOCK)))
         return margins
 
     def _learned(self, equal: Positions | None) -> ITML:

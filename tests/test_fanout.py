@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
@@ -14,10 +18,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from threadpoolctl import threadpool_info
 
 from mediarank import cluster as dask
 from mediarank import fanout
-from mediarank.fanout import fan_out, fan_out_iter, jobs
+from mediarank.fanout import fan_out, fan_out_iter, jobs, share_out
 from mediarank.types import ConfigError, DataError
 
 
@@ -60,6 +65,60 @@ def test_an_error_reaches_the_caller(monkeypatch: pytest.MonkeyPatch, processes:
     monkeypatch.setattr(fanout, "START_UP", 0.0)
     with pytest.raises(DataError, match="-3 is negative"):
         fan_out(square, [*range(200), -3], "squares")
+
+
+def shared(numbers: list[int], place: int) -> tuple[int, int]:
+    """Earlier places take longer; with the thread."""
+    time.sleep(0.001 * (len(numbers) - place))
+    return square(numbers[place]), threading.get_ident()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_what_is_shared_comes_in_order_on_so_many_threads(monkeypatch: pytest.MonkeyPatch, threads: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", threads)
+    numbers = [5, 3, 4, 1, 2, 9]
+    found = share_out(partial(shared, numbers), range(6))
+    assert [value for value, _ in found] == [25, 9, 16, 1, 4, 81]
+    assert len({thread for _, thread in found}) == int(threads)
+    alone = share_out(partial(shared, numbers), range(6), threads=1)
+    assert {thread for _, thread in alone} == {threading.get_ident()}
+    assert share_out(partial(shared, numbers), []) == []
+
+
+def blas_threads(_: int) -> set[int]:
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_what_is_shared_has_one_thread_of_blas(monkeypatch: pytest.MonkeyPatch, threads: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", threads)
+    before = blas_threads(0)
+    assert share_out(blas_threads, range(3)) == [{1}] * 3
+    assert blas_threads(0) == before
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_an_error_in_what_is_shared_is_raised(monkeypatch: pytest.MonkeyPatch, threads: str) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", threads)
+    with pytest.raises(DataError, match="-3 is negative"):
+        share_out(partial(shared, [1, -3, 2]), range(3))
+
+
+def test_what_is_shared_goes_to_the_cluster_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The function, with what it holds, once; every item on its own."""
+    sent = []
+
+    def on_cluster(address: str, run: Any, function: Any, chunks: Any, carry: Any) -> Iterator[list[Any]]:
+        sent.append((address, function, chunks))
+        return (run(function, [carry(item) for item in chunk]) for chunk in chunks)
+
+    monkeypatch.setattr(dask, "on_cluster", on_cluster)
+    monkeypatch.setenv("MEDIARANK_CLUSTER", "tcp://there:1")
+    function = partial(shared, [1, 2, 3])
+    assert [value for value, _ in share_out(function, range(3), threads=1)] == [1, 4, 9]
+    assert sent == [("tcp://there:1", function, [[0], [1], [2]])]
+    assert share_out(function, []) == []
+    assert len(sent) == 1, "nothing is not sent"
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "two"])

@@ -119,10 +119,13 @@ class _Sender:
                 "be too small), and run it again; what is finished is in the cache."
             )
         chunk = [self._carry(item) for item in self._chunks[place]]
-        avoided = {worker for worker, until in self._avoided.items() if until > time.monotonic()}
-        others = [worker for worker in self._client.nthreads() if worker not in avoided] if avoided else []
-        future = self._client.submit(self._run, self._remote, chunk, pure=False, workers=others or None)
+        future = self._client.submit(self._run, self._remote, chunk, pure=False, workers=self._others() or None)
         self._going.setdefault(place, []).append((future, time.monotonic()))
+
+    def _others(self) -> list[str]:
+        """The workers that are not avoided; empty if none is, or all are."""
+        avoided = {worker for worker, until in self._avoided.items() if until > time.monotonic()}
+        return [worker for worker in self._client.nthreads() if worker not in avoided] if avoided else []
 
     def _collect(self) -> bool:
         """Take finished chunks; True if there were any."""
@@ -173,7 +176,9 @@ class _Sender:
             if time.monotonic() - sent[0][1] > max(10.0, SLOW * usual):
                 until = time.monotonic() + AVOIDED
                 self._avoided |= {w: until for w, keys in self._client.processing().items() if sent[0][0].key in keys}
-                self._remote = self._function  # Dask may keep what was scattered on that worker alone
+                others = self._others()  # Dask may keep what was scattered on that worker alone
+                if others:
+                    self._remote = self._client.scatter(self._function, workers=others, broadcast=True, hash=False)
                 self._send(place)
 
     def _threads(self) -> int:

@@ -1,8 +1,9 @@
-"""Apply a function to many items, on all cores or on a cluster, in order, with progress.
+"""Apply a function to many items, on all cores or on a cluster, in order.
 
-`MEDIARANK_JOBS` limits the processes (default: all cores); `MEDIARANK_CLUSTER` names a Dask scheduler
-(`tcp://host:8786`) to use instead. Neither changes a result: outcomes are returned in the order of the items, and
-every worker limits OpenCV, BLAS and numba to one thread.
+`fan_out` is for work on single items, by processes, with progress; `share_out` for work that shares large arrays, by
+threads. `MEDIARANK_JOBS` limits the processes or threads (default: all cores); `MEDIARANK_CLUSTER` names a Dask
+scheduler (`tcp://host:8786`) to use instead. Neither changes a result: outcomes are returned in the order of the items,
+and every worker limits BLAS to one thread; processes limit OpenCV and numba, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
@@ -29,7 +31,7 @@ Outcome = TypeVar("Outcome")
 
 
 def jobs() -> int:
-    """How many processes to use on this machine."""
+    """How many processes or threads to use on this machine."""
     text = os.environ.get("MEDIARANK_JOBS", "")
     if not text:
         return int(joblib.cpu_count())
@@ -103,6 +105,30 @@ def _outcomes(
         while len(outcomes) < len(chunk):
             outcomes += next(found)
         yield outcomes
+
+
+def share_out(function: Callable[[Item], Outcome], items: Sequence[Item], threads: int | None = None) -> list[Outcome]:
+    """`[function(item) for item in items]` on threads that share what `function` holds, or on the cluster.
+
+    function : pure and picklable, such as a `partial` with large arrays: each worker of a cluster gets it once
+    threads : on this machine, at most; by default `jobs()`
+    """
+    if cluster() and items:
+        from mediarank.cluster import on_cluster
+
+        found = on_cluster(cluster(), _run_chunk, function, [[item] for item in items], lambda item: item)
+        return [outcome for [outcome] in found]
+    return on_threads(function, items, threads)
+
+
+def on_threads(function: Callable[[Item], Outcome], items: Sequence[Item], threads: int | None = None) -> list[Outcome]:
+    """`[function(item) for item in items]` on this machine, with BLAS held to one thread; it may write to arrays."""
+    workers = min(jobs(), len(items), threads or len(items))
+    with one_thread("blas"):
+        if workers <= 1:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(workers) as pool:
+            return list(pool.map(function, items))
 
 
 def _run_chunk(function: Callable[[Any], Any], chunk: Sequence[Any]) -> list[Any]:

@@ -1,7 +1,8 @@
 """A cluster of separate processes without common files; parts of it are killed: the same bytes as without it.
 
-A Dask scheduler and two workers on loopback, each in a directory of its own, describe pictures and train base models,
-as `MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which lead nowhere on the workers.
+A Dask scheduler and two workers on loopback, each in a directory of its own, describe pictures, train base models and
+cross-validate systems, as `MEDIARANK_CLUSTER` asks. The client names its files by relative paths, which lead nowhere
+on the workers.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import made_annotation
+import made_attributes
+import made_clips
+import made_retrieval
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,7 +37,15 @@ from mediarank.features.describe import extract_rows
 from mediarank.features.fitting import fit
 from mediarank.features.hue import Hue
 from mediarank.features.network import Network
+from mediarank.learners.pairwise.phi_rankers import RANKERS
 from mediarank.media.shards import Media
+from mediarank.systems.annotation.fit import fit as fit_annotation
+from mediarank.systems.attributes.fit import fit as fit_attributes
+from mediarank.systems.events.config import Config as EventsConfig
+from mediarank.systems.events.fit import fit as fit_events
+from mediarank.systems.model import Fitted
+from mediarank.systems.retrieval.fit import fit as fit_retrieval
+from mediarank.systems.retrieval.learned_methods import LEARNED_METHODS
 from mediarank.types import FeatureMatrix, Judgments, MachineFault
 
 COPIES = 8
@@ -77,7 +93,8 @@ class Cluster:
     def _start(self, module: str, home: Path, *arguments: str) -> subprocess.Popen[bytes]:
         home.mkdir(exist_ok=True)
         command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
-        variables = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": f"{TESTS.parent}{os.pathsep}{TESTS}"}
+        path = os.pathsep.join(map(str, (TESTS.parent / "src", TESTS.parent, TESTS, TESTS / "systems")))
+        variables = os.environ | {"OMP_NUM_THREADS": "1", "MEDIARANK_JOBS": "1", "PYTHONPATH": path}
         return subprocess.Popen(command, cwd=home, stdout=self._log, stderr=self._log, env=variables)
 
     def workers(self) -> dict[str, int]:
@@ -160,6 +177,66 @@ def test_a_killed_worker_changes_nothing(cluster: Cluster, fitted: Path, monkeyp
     here = train_pool("hue", matrix, judgments, ids.tolist(), config).pool.to_arrays()[0]
     assert there.keys() == here.keys()
     assert all(there[name].tobytes() == here[name].tobytes() for name in here)
+
+
+SYSTEMS: dict[str, Callable[[], Fitted]] = {
+    "attributes": lambda: fit_attributes(
+        made_attributes.collection(), replace(made_attributes.CONFIG, gamma_factors=(0.5, 1.0))
+    ),
+    "attributes with landmarks": lambda: fit_attributes(
+        made_attributes.collection(), replace(made_attributes.CONFIG, exact_up_to=20, landmarks=15)
+    ),
+    "annotation": lambda: fit_annotation(made_annotation.made_inputs(), made_annotation.QUICK),
+    "retrieval": lambda: fit_retrieval(
+        made_retrieval.inputs(), replace(made_retrieval.CONFIG, methods=(*RANKERS, *LEARNED_METHODS))
+    ),
+    "events": lambda: fit_events(made_clips.inputs(), EventsConfig(base_models=("gist_frames",), repeats=2)),
+}
+OF_ATTRIBUTES = {
+    "pair_validation._scores_of_fold",
+    "class_posterior._scores_of_fold",
+    "level_posterior._scores_of_fold",
+}
+SENT = {
+    "attributes": OF_ATTRIBUTES | {"methods._fitted"},
+    "attributes with landmarks": OF_ATTRIBUTES | {"methods._fitted"},
+    "annotation": {"methods._of_fold"},
+    "retrieval": {"phi_rankers._judged"},
+    "events": {"clip_svm._fit", "protocol._one_event"},
+}
+"""The functions that go to the workers."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.filterwarnings("ignore:The classifier")
+def test_systems_are_cross_validated_by_the_workers(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MEDIARANK_JOBS", "1")
+    alone = {name: fit_system() for name, fit_system in SYSTEMS.items()}
+    monkeypatch.setenv("MEDIARANK_CLUSTER", cluster.address)
+    on_cluster, sent = dask.on_cluster, Counter[str]()
+
+    def counted(address: str, run: Any, function: Any, chunks: Sequence[Any], carry: Any) -> Iterator[list[Any]]:
+        work = function.func
+        for found in on_cluster(address, run, function, chunks, carry):
+            sent[f"{work.__module__.rpartition('.')[2]}.{work.__name__}"] += 1
+            yield found
+
+    monkeypatch.setattr(dask, "on_cluster", counted)
+    for name, fit_system in SYSTEMS.items():
+        sent.clear()
+        there, here = fit_system(), alone[name]
+        assert set(sent) == SENT[name]
+        assert min(sent.values()) > 1, "something to spread"
+        arrays, facts = there.model.to_arrays()
+        expected, expected_facts = here.model.to_arrays()
+        assert facts == expected_facts
+        assert arrays.keys() == expected.keys()
+        assert [k for k in arrays if np.asarray(arrays[k]).tobytes() != np.asarray(expected[k]).tobytes()] == [], name
+        assert there.scores.keys() == here.scores.keys()
+        for method, scores in there.scores.items():
+            for part, values in vars(scores).items():
+                np.testing.assert_array_equal(values, getattr(here.scores[method], part))
 
 
 def slowly(number: int) -> int:

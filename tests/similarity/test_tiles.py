@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mediarank.similarity.tiles import Matrix, as_rows, fill, run_all
+from mediarank.similarity.tiles import Matrix, as_rows, fill
 from mediarank.types import DataError
 
 
@@ -38,14 +38,3 @@ def test_types() -> None:
     assert as_rows([[1, 2]], None)[0].dtype == np.float64
     with pytest.raises(DataError, match="dimension"):
         as_rows(np.ones((2, 2, 2)), None)
-
-
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_error_in_a_task_is_raised(jobs: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEDIARANK_JOBS", jobs)
-
-    def fail(task: int) -> None:
-        raise DataError(f"task {task}")
-
-    with pytest.raises(DataError, match="task"):
-        run_all(fail, [1, 2, 3])

@@ -14,6 +14,7 @@ import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 import numpy as np
@@ -26,8 +27,8 @@ from mediarank.base_models.clip_rows import ClipRows
 from mediarank.base_models.pool import SVMPool
 from mediarank.base_models.svm import Kernel, SVMConfig, area_under_roc, grouped_folds
 from mediarank.base_models.training import standardisation
+from mediarank.fanout import share_out
 from mediarank.similarity.kernels import KERNELS
-from mediarank.similarity.tiles import run_all
 from mediarank.types import DataError, Doubles, FeatureMatrix, Floats
 
 Marks = npt.NDArray[np.bool_]
@@ -148,13 +149,9 @@ def train(
     gram /= spread
     events = [event for event in labels if _enough(name, event, labels[event][present])]
     group = np.unique([(groups or {}).get(clip, clip) for clip in rows.clips], return_inverse=True)[1]
-    svms: dict[str, _ClipSVM] = {}
-
-    def learn(event: str) -> None:
-        rng = np.random.default_rng([config.seed, zlib.crc32(name.encode()), zlib.crc32(event.encode())])
-        svms[event] = _fit(gram, teaching, labels[event][present], group, rng, config, ridge)
-
-    run_all(learn, events)
+    examples = [(event, labels[event][present]) for event in events]
+    fitted = share_out(partial(_fit, gram, teaching, group, name, config, ridge), examples)
+    svms = dict(zip(events, fitted, strict=True))
     priors = np.array([float(labels[event].mean()) for event in labels])
     pool = _pool(kernel, [(event, svms[event]) for event in events], prepared, mean, scale, spread)
     classifier = ClipClassifier(tuple(labels), priors, pool, config.frames, config.seed)
@@ -183,12 +180,15 @@ class _ClipSVM:
 def _fit(
     gram: Doubles,
     rows: ClipRows,
-    labels: Marks,
     group: Integers,
-    rng: np.random.Generator,
+    name: str,
     config: ClipSVMConfig,
     ridge: float | None,
+    example: tuple[str, Marks],
 ) -> _ClipSVM:
+    """The SVM of one event. example : the event, and which of the clips show it"""
+    event, labels = example
+    rng = np.random.default_rng([config.seed, zlib.crc32(name.encode()), zlib.crc32(event.encode())])
     folds = grouped_folds(labels, group, config.folds, rng)
     penalties, solve = (sorted(config.penalties), _solve) if ridge is None else ([ridge], _solve_ridge)
     held_out = np.zeros((len(penalties), len(labels)))

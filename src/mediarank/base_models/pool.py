@@ -18,9 +18,9 @@ import numpy.typing as npt
 from scipy.special import expit
 
 from mediarank.base_models.svm import Kernel
+from mediarank.fanout import on_threads
 from mediarank.similarity.chi2 import chi2_distances
 from mediarank.similarity.kernels import intersection
-from mediarank.similarity.tiles import run_all
 from mediarank.types import DataError, FeatureMatrix, Floats
 
 BLOCK: Final = 256
@@ -135,7 +135,7 @@ class SVMPool:
             block = slice(start, start + BLOCK)
             scores[block] = self.normalised(self._decide(matrix.values[positions[block]]))
 
-        run_all(fill, list(range(0, len(positions), BLOCK)))
+        on_threads(fill, list(range(0, len(positions), BLOCK)))
         return scores
 
     def _decide(self, values: Floats) -> Floats:

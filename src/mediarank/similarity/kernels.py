@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from mediarank.fanout import on_threads
 from mediarank.similarity.chi2 import chi2_distances
-from mediarank.similarity.tiles import VECTORISED, Matrix, as_rows, fill, run_all
+from mediarank.similarity.tiles import VECTORISED, Matrix, as_rows, fill
 from mediarank.types import ConfigError, DataError
 
 
@@ -75,7 +76,7 @@ def decay(distances: Matrix, gamma: float) -> Matrix:
         np.multiply(distances[block], -gamma, out=values[block])
         np.exp(values[block], out=values[block])
 
-    run_all(compute, list(range(0, len(distances), rows)))
+    on_threads(compute, list(range(0, len(distances), rows)))
     return values
 
 

@@ -1,6 +1,7 @@
 """Work on rows in blocks of a fixed length, on all cores: what a block computes does not depend on their number.
 
-Unlike `tiles.run_all` it does not limit the threads of BLAS, which takes milliseconds: it is for kernels without BLAS.
+Unlike `fanout.on_threads` it does not limit the threads of BLAS, which takes milliseconds: it is for kernels without
+BLAS.
 """
 
 from __future__ import annotations

@@ -7,14 +7,12 @@ the diagonal are computed and the others are their mirror image.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from mediarank.fanout import jobs, one_thread
+from mediarank.fanout import on_threads
 from mediarank.types import DataError
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -62,18 +60,5 @@ def fill(tile: Tile, X: Matrix, Z: Matrix | None, side: int = SIDE) -> Matrix:
         if Z is None and corner[0] != corner[1]:
             out[cols, rows] = out[rows, cols].T
 
-    run_all(compute, corners)
+    on_threads(compute, corners)
     return out
-
-
-def run_all(function: Callable[[Any], None], tasks: list[Any]) -> None:
-    """Call `function` on every task, on as many threads as `MEDIARANK_JOBS` allows, with BLAS held to one thread."""
-    workers = min(jobs(), len(tasks))
-    with one_thread("blas"):
-        if workers <= 1:
-            for task in tasks:
-                function(task)
-            return
-        with ThreadPoolExecutor(workers) as pool:
-            for _ in pool.map(function, tasks):
-                pass  # reading the results raises what a thread raised

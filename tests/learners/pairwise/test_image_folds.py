@@ -45,9 +45,9 @@ def line(n: int = 40) -> tuple[GramStack, OrderedPairs, np.ndarray]:
 def test_a_line_is_learned_and_a_shuffled_one_is_not() -> None:
     kernels, pairs, fold_of = line()
     learner = RankMKL(regularizer="fixed", loss="l2")
-    assert held_out_shares(kernels, pairs, fold_of, learner, [{"C": 0.1}, {"C": 1.0}]) == pytest.approx([1.0, 1.0])
+    assert held_out_shares(kernels, [pairs], fold_of, learner, [{"C": 0.1}, {"C": 1.0}])[0] == pytest.approx([1.0, 1.0])
     shuffled = OrderedPairs.from_strengths(np.random.default_rng(0).permutation(40))
-    assert held_out_shares(kernels, shuffled, fold_of, learner, [{"C": 0.1}])[0] < 0.8
+    assert held_out_shares(kernels, [shuffled], fold_of, learner, [{"C": 0.1}])[0][0] < 0.8
 
 
 def test_only_whole_held_out_pairs_are_asked_and_only_whole_learned_ones_are_seen() -> None:
@@ -62,8 +62,8 @@ def test_only_whole_held_out_pairs_are_asked_and_only_whole_learned_ones_are_see
         np.where(across, pairs.weaker, pairs.stronger), np.where(across, pairs.stronger, pairs.weaker), 40
     )
     learner = RankMKL(regularizer="fixed", loss="l2")
-    assert held_out_shares(kernels, spoiled, two, learner, [{"C": 1.0}])[0] == pytest.approx(1.0)
-    assert held_out_shares(kernels, inside, fold_of, learner, [{"C": 1.0}])[0] == pytest.approx(1.0)
+    assert held_out_shares(kernels, [spoiled], two, learner, [{"C": 1.0}])[0][0] == pytest.approx(1.0)
+    assert held_out_shares(kernels, [inside], fold_of, learner, [{"C": 1.0}])[0][0] == pytest.approx(1.0)
 
 
 def test_settings_and_threads_do_not_disturb_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,13 +73,15 @@ def test_settings_and_threads_do_not_disturb_each_other(monkeypatch: pytest.Monk
     fold_of = deal_folds([0] * 60, 5, seed=0)
     learner = RankMKL(regularizer="fixed", loss="l2", inner_tol=1e-6)
     settings = [{"C": 0.001}, {"C": 1.0}]
-    together = held_out_shares(kernels, pairs, fold_of, learner, settings)
+    together = held_out_shares(kernels, [pairs], fold_of, learner, settings)[0]
     monkeypatch.setenv("MEDIARANK_JOBS", "1")
-    np.testing.assert_array_equal(held_out_shares(kernels, pairs, fold_of, learner, settings), together)
-    assert held_out_shares(kernels, pairs, fold_of, learner, settings[1:])[0] == pytest.approx(together[1], abs=0.01)
+    np.testing.assert_array_equal(held_out_shares(kernels, [pairs], fold_of, learner, settings)[0], together)
+    assert held_out_shares(kernels, [pairs], fold_of, learner, settings[1:])[0][0] == pytest.approx(
+        together[1], abs=0.01
+    )
 
 
 def test_nothing_to_ask_is_nan() -> None:
     kernels, _, fold_of = line()
     lone = OrderedPairs(np.array([1]), np.array([0]), 40)
-    assert np.isnan(held_out_shares(kernels, lone, fold_of, RankMKL(regularizer="fixed"), [{"C": 1.0}])).all()
+    assert np.isnan(held_out_shares(kernels, [lone], fold_of, RankMKL(regularizer="fixed"), [{"C": 1.0}])[0]).all()

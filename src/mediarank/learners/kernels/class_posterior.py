@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 
+from mediarank.fanout import share_out
 from mediarank.learners.kernels.expected_strength import expected_strengths
 from mediarank.learners.kernels.kernel_stack import KernelStack
 from mediarank.learners.pairwise.ordered_pairs import OrderedPairs, Positions
 from mediarank.learners.pairwise.pair_validation import share_in_order
-from mediarank.similarity.tiles import run_all
 from mediarank.types import Doubles
 
 
@@ -56,16 +57,11 @@ def fit_posterior(
     weights = np.full(len(stack), 1 / len(stack))
     shares = memberships.mean(axis=0)
     targets = np.where(memberships.any(axis=1, keepdims=True), memberships - shares, 0.0)
-    folds = np.unique(fold_of).tolist()
+    tasks = list(product(range(len(penalties)), np.unique(fold_of).tolist()))
     raw = np.zeros((len(penalties), *memberships.shape))
-
-    def judge(task: tuple[int, int]) -> None:
-        place, fold = task
-        learned, held = (np.flatnonzero((fold_of == fold) == side) for side in (False, True))
-        coef = stack.take(learned, learned).ridge(weights, targets[learned], penalties[place])
-        raw[place, held] = stack.take(held, learned).scores(weights, coef)
-
-    run_all(judge, list(product(range(len(penalties)), folds)))
+    found = share_out(partial(_scores_of_fold, stack, weights, targets, fold_of, penalties), tasks)
+    for (place, fold), part in zip(tasks, found, strict=True):
+        raw[place, fold_of == fold] = part
 
     def expected(place: int, temperature: float) -> Doubles:
         return expected_strengths(raw[place] + shares, strengths, temperature)
@@ -80,3 +76,18 @@ def fit_posterior(
     validation = {a: share_in_order(held_out[:, k], own, fold_of) for k, (a, own) in enumerate(pairs.items())}
     coef = stack.ridge(weights, targets, penalties[place])
     return ClassPosterior(penalties[place], temperature, weights, coef, shares, held_out.T, validation)
+
+
+def _scores_of_fold(
+    stack: KernelStack,
+    weights: Doubles,
+    targets: Doubles,
+    fold_of: Positions,
+    penalties: Sequence[float],
+    task: tuple[int, int],
+) -> Doubles:
+    """(items of the fold, classes) scores by a ridge on the others. task : the place of a penalty, and a fold"""
+    place, fold = task
+    learned, held = (np.flatnonzero((fold_of == fold) == side) for side in (False, True))
+    coef = stack.take(learned, learned).ridge(weights, targets[learned], penalties[place])
+    return stack.take(held, learned).scores(weights, coef)

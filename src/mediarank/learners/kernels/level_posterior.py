@@ -10,16 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 
+from mediarank.fanout import share_out
 from mediarank.learners.kernels.expected_strength import expected_strengths
 from mediarank.learners.kernels.kernel_stack import KernelStack
 from mediarank.learners.kernels.local_scores import standings
 from mediarank.learners.pairwise.ordered_pairs import OrderedPairs, Positions
 from mediarank.learners.pairwise.pair_validation import share_in_order
-from mediarank.similarity.tiles import run_all
 from mediarank.types import Doubles
 
 
@@ -95,20 +96,9 @@ def fit_levels(
     folds = np.unique(fold_of).tolist()
     tried = list(product(range(len(penalties)), range(len(temperatures))))
     scores = np.full((len(penalties), len(temperatures), len(pairs), len(fold_of)), np.nan)
-
-    def judge(fold: int) -> None:
-        learned, held = (np.flatnonzero((fold_of == fold) == side) for side in (False, True))
-        inside = [own.within(learned) for own in pairs.values()]
-        if not all(map(len, inside)):
-            return
-        levels = levels_of(inside, count)
-        for place, penalty in enumerate(penalties):
-            coef = stack.take(learned, learned).ridge(weights, levels.targets, penalty)
-            raw = stack.take(held, learned).scores(weights, coef)
-            for row, temperature in enumerate(temperatures):
-                scores[place, row][:, held] = levels.expected(raw, temperature)
-
-    run_all(judge, folds)
+    of_fold = partial(_scores_of_fold, stack, weights, list(pairs.values()), fold_of, penalties, temperatures, count)
+    for fold, part in zip(folds, share_out(of_fold, folds), strict=True):
+        scores[..., fold_of == fold] = part
 
     def shares(place: int, row: int) -> list[float]:
         return [share_in_order(scores[place, row, k], own, fold_of) for k, own in enumerate(pairs.values())]
@@ -118,3 +108,28 @@ def fit_levels(
     coef = stack.ridge(weights, levels.targets, penalties[place])
     validation = dict(zip(pairs, shares(place, row), strict=True))
     return LevelPosterior(penalties[place], temperatures[row], weights, coef, levels, scores[place, row], validation)
+
+
+def _scores_of_fold(
+    stack: KernelStack,
+    weights: Doubles,
+    pairs: Sequence[OrderedPairs],
+    fold_of: Positions,
+    penalties: Sequence[float],
+    temperatures: Sequence[float],
+    count: int,
+    fold: int,
+) -> Doubles:
+    """(penalties, temperatures, attributes, items of the fold); NaN where an attribute has no pair outside of it."""
+    learned, held = (np.flatnonzero((fold_of == fold) == side) for side in (False, True))
+    scores = np.full((len(penalties), len(temperatures), len(pairs), len(held)), np.nan)
+    inside = [own.within(learned) for own in pairs]
+    if not all(map(len, inside)):
+        return scores
+    levels = levels_of(inside, count)
+    for place, penalty in enumerate(penalties):
+        coef = stack.take(learned, learned).ridge(weights, levels.targets, penalty)
+        raw = stack.take(held, learned).scores(weights, coef)
+        for row, temperature in enumerate(temperatures):
+            scores[place, row] = levels.expected(raw, temperature)
+    return scores

@@ -2,8 +2,9 @@
 
 A ranker learns by `fit_triplets` and scores by `predict`; a linear one also has `ranking_weights`, another one the
 `arrays` that it consists of. `RANKERS` gives the candidates of a method for a number of dimensions: one ranker per
-parameter setting. `fit_best` fits them all and keeps the one with the highest mean average precision over validation
-queries, the first among equals. `ranker_arrays` and `restored` keep a ranker in a file and bring it back.
+parameter setting. `fit_all` fits those of several methods and keeps for each the one with the highest mean average
+precision over validation queries, the first among equals; `fit_best` does it for one method. `ranker_arrays` and
+`restored` keep a ranker in a file and bring it back.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
+from itertools import islice
 from typing import Any, Final, Protocol
 
 import numpy as np
 
 from mediarank.evaluation.metrics import chance_precision, measure
 from mediarank.evaluation.ranks import Ranks, Relevance, rank_relevant
+from mediarank.fanout import share_out
 from mediarank.learners.online.first_order import OGDR, OPAR1, OPAR2, OPR
 from mediarank.learners.online.second_order import AROW, SCW
 from mediarank.learners.pairwise.coordinate_ascent import CoordinateAscent
@@ -152,20 +156,39 @@ def fit_best(method: str, data: Triplets, validation: Validation, candidates: Se
 
     candidates : rankers to choose from, by default those that `RANKERS` names for the method
     """
-    if candidates is None:
-        if method not in RANKERS:
-            raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
-        candidates = RANKERS[method](data.phi.shape[1])
-    best: Chosen | None = None
-    for ranker in candidates:
-        started = time.process_time()
-        ranker.fit_triplets(data)
-        seconds = time.process_time() - started
-        reached, better_than_chance = validation.judge(ranker)
-        if best is None or reached > best.validation_map:
-            best = Chosen(ranker, settings(ranker), reached, better_than_chance, seconds)
-    assert best is not None  # noqa: S101  # every method has a candidate
-    return best
+    return fit_all({method: candidates}, data, validation)[method]
+
+
+def fit_all(
+    methods: Mapping[str, Sequence[Ranker] | None], data: Triplets, validation: Validation
+) -> dict[str, Chosen]:
+    """Every method with the parameters that rank the validation queries best.
+
+    On this machine one candidate is fitted after another, so that `Chosen.seconds` is its time alone.
+
+    methods : name -> rankers to choose from, or None for those that `RANKERS` names
+    """
+    candidates = {name: _candidates(name, data) if own is None else own for name, own in methods.items()}
+    every = [ranker for own in candidates.values() for ranker in own]
+    tried = iter(share_out(partial(_judged, data, validation), every, threads=1))
+    return {
+        name: max(islice(tried, len(own)), key=lambda found: found.validation_map) for name, own in candidates.items()
+    }
+
+
+def _candidates(method: str, data: Triplets) -> Sequence[Ranker]:
+    if method not in RANKERS:
+        raise ConfigError(f"There is no ranking method {method!r}; choose one of: {', '.join(RANKERS)}.")
+    return RANKERS[method](data.phi.shape[1])
+
+
+def _judged(data: Triplets, validation: Validation, ranker: Ranker) -> Chosen:
+    """One candidate, fitted and measured."""
+    started = time.process_time()
+    ranker.fit_triplets(data)
+    seconds = time.process_time() - started
+    reached, better_than_chance = validation.judge(ranker)
+    return Chosen(ranker, settings(ranker), reached, better_than_chance, seconds)
 
 
 def ranker_arrays(method: str, ranker: Any) -> dict[str, np.ndarray[Any, Any]]:

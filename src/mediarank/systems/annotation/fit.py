@@ -18,7 +18,7 @@ from mediarank.learners.pairwise.image_folds import deal_folds
 from mediarank.systems.annotation.average import choose_average
 from mediarank.systems.annotation.config import AVERAGE, Config
 from mediarank.systems.annotation.image_words import words_of
-from mediarank.systems.annotation.images import Labelled
+from mediarank.systems.annotation.images import Labelled, Part
 from mediarank.systems.annotation.methods import FittedMethod, fit_methods, folds_of
 from mediarank.systems.annotation.model import Model, pack
 from mediarank.systems.contract import Inputs
@@ -74,7 +74,8 @@ def fit_model(
     validation = {method: float(getattr(found.chosen.scores, config.aim)) for method, found in fitted.items()}
     if AVERAGE in config.methods:
         held_out = {method: found.chosen.held_out_scores() for method, found in fitted.items()}
-        average = choose_average(held_out, [part.true for part in folds_of(labelled)], config.words, config.aim)
+        held_words = [Part.outside(labelled, fold).true for fold in folds_of(labelled)]
+        average = choose_average(held_out, held_words, config.words, config.aim)
         settings[AVERAGE] = {"of": list(average.of), "units": list(average.units)}
         validation[AVERAGE] = float(getattr(average.scores, config.aim))
     facts = {

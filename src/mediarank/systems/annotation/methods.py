@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mediarank.evaluation.keywords import METRICS, KeywordScores, row_scores
+from mediarank.fanout import share_out
 from mediarank.learners.neighbours.keyword_scores import CANDIDATES, DEEPEST, KeywordRule, TrainingQueries
 from mediarank.learners.neighbours.neighbour_rankers import NeighbourRanker
 from mediarank.learners.neighbours.neighbour_votes import find_neighbours
@@ -24,6 +26,8 @@ from mediarank.systems.annotation.rankers import RANKERS
 from mediarank.types import Floats
 
 _NONE: Floats = np.zeros(0, np.float32)
+Result = tuple[KeywordScores, KeywordRule, Floats]
+"""How a candidate does on the held-out images of a fold: its scores, its rule there, and the raw scores of words."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +64,14 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
     """Every method, with the settings and the rule that suggest words best for held-out training images."""
     fitted: dict[str, FittedMethod] = {}
     whole = Part.outside(labelled, None)
-    folds = folds_of(labelled)
-    for name in dict.fromkeys(METHODS[method].ranker for method in methods):
-        own = [method for method in methods if METHODS[method].ranker == name]
-        rules = dict.fromkeys(rule for method in own for rule in METHODS[method].rules)
-        tried = _cross_validated(name, folds, [c for rule in rules for c in CANDIDATES[rule]], config)
+    by_ranker: dict[str, list[str]] = {}
+    for method in methods:
+        by_ranker.setdefault(METHODS[method].ranker, []).append(method)
+    tried = _cross_validated(labelled, {name: _candidates(own) for name, own in by_ranker.items()}, config)
+    for name, own in by_ranker.items():
         rankers: dict[tuple[int, ...], tuple[NeighbourRanker, TrainingQueries]] = {}
         for method in own:
-            eligible = [found for found in tried if found.rule.kind in METHODS[method].rules]
+            eligible = [found for found in tried[name] if found.rule.kind in METHODS[method].rules]
             chosen = choose(eligible, METHODS[method].aim)
             key = tuple(chosen.settings.values())
             if key not in rankers:
@@ -79,10 +83,17 @@ def fit_methods(labelled: Labelled, methods: Sequence[str], config: Config) -> d
     return {method: fitted[method] for method in methods}
 
 
-def folds_of(labelled: Labelled) -> list[Part]:
-    """What is learned from in each fold; a fold that holds out no word is left out."""
-    parts = [Part.outside(labelled, fold) for fold in np.unique(labelled.fold_of).tolist()]
-    return [part for part in parts if part.true.any()]
+def folds_of(labelled: Labelled) -> list[int]:
+    """The folds of the cross-validation; one that holds out no word is left out."""
+    with_words = labelled.asked[labelled.keywords.rows[labelled.asked].any(axis=1)]
+    folds: list[int] = np.unique(labelled.fold_of[with_words]).tolist()
+    return folds
+
+
+def _candidates(methods: Sequence[str]) -> list[KeywordRule]:
+    """The rules that some methods of one ranker try, each once."""
+    rules = dict.fromkeys(rule for method in methods for rule in METHODS[method].rules)
+    return [candidate for rule in rules for candidate in CANDIDATES[rule]]
 
 
 def choose(tried: Sequence[Tried], aim: Aim = "f1") -> Tried:
@@ -98,22 +109,39 @@ def choose(tried: Sequence[Tried], aim: Aim = "f1") -> Tried:
 
 
 def _cross_validated(
-    name: str, folds: Sequence[Part], candidates: Sequence[KeywordRule], config: Config
-) -> list[Tried]:
-    """Every option of a ranker with every candidate rule, measured on the held-out images of each fold in turn."""
-    found: dict[tuple[int, int], list[tuple[KeywordScores, KeywordRule, Floats]]] = {}
-    settings: list[dict[str, int]] = []
-    for part in folds:
-        options = RANKERS[name](part, config, True)
-        settings = [chosen for chosen, _ in options]
-        for place, (_, ranker) in enumerate(options):
-            for k, result in enumerate(_held_out(part, ranker, candidates, config)):
-                found.setdefault((place, k), []).append(result)
-    tried = []
-    for (place, k), results in found.items():
-        kept = [(rule, raw) for _, rule, raw in results]
-        tried.append(tried_on([scores for scores, _, _ in results], settings[place], candidates[k], kept))
+    labelled: Labelled, candidates: Mapping[str, Sequence[KeywordRule]], config: Config
+) -> dict[str, list[Tried]]:
+    """Every option of every ranker with its candidate rules, measured on the held-out images of each fold.
+
+    On this machine one fold follows another: kernels inside use all cores, and two folds would need more memory.
+
+    candidates : ranker -> its rules
+    """
+    by_fold = share_out(partial(_of_fold, labelled, candidates, config), folds_of(labelled), threads=1)
+    tried: dict[str, list[Tried]] = {name: [] for name in candidates}
+    for name, rules in candidates.items():
+        for options in zip(*(found[name] for found in by_fold), strict=True):
+            settings, _ = options[0]
+            for rule, results in zip(rules, zip(*(results for _, results in options), strict=True), strict=True):
+                kept = [(learned, raw) for _, learned, raw in results]
+                tried[name].append(tried_on([scores for scores, _, _ in results], settings, rule, kept))
     return tried
+
+
+def _of_fold(
+    labelled: Labelled, candidates: Mapping[str, Sequence[KeywordRule]], config: Config, fold: int
+) -> dict[str, list[tuple[dict[str, int], list[Result]]]]:
+    """Ranker -> each of its options, by its settings, with the results of its candidate rules.
+
+    All rankers of a fold together, because some are built on others (`Part.fitted`).
+    """
+    part = Part.outside(labelled, fold)
+    return {
+        name: [
+            (settings, _held_out(part, ranker, rules, config)) for settings, ranker in RANKERS[name](part, config, True)
+        ]
+        for name, rules in candidates.items()
+    }
 
 
 def tried_on(
@@ -127,9 +155,7 @@ def tried_on(
     return Tried(settings, rule, mean_scores(by_fold), error, by_fold, held_out)
 
 
-def _held_out(
-    part: Part, ranker: NeighbourRanker, candidates: Sequence[KeywordRule], config: Config
-) -> list[tuple[KeywordScores, KeywordRule, Floats]]:
+def _held_out(part: Part, ranker: NeighbourRanker, candidates: Sequence[KeywordRule], config: Config) -> list[Result]:
     """How each candidate does on images that neither the ranker nor the rule has learned from, with raw scores."""
     queries = TrainingQueries.of(part.similarity(ranker), part.keywords, part.asked())
     similarity = part.similarity(ranker, held_out=True)

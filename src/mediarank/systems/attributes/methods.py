@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
 
+from mediarank.fanout import share_out
 from mediarank.learners.kernels.class_posterior import fit_posterior
 from mediarank.learners.kernels.kernel_stack import GramStack, KernelStack, MapStack
 from mediarank.learners.kernels.level_posterior import fit_levels
 from mediarank.learners.kernels.local_order import fit_local
 from mediarank.learners.kernels.rankmkl import RankMKL
-from mediarank.learners.pairwise.pair_validation import held_out_scores, share_in_order
+from mediarank.learners.pairwise.ordered_pairs import OrderedPairs
+from mediarank.learners.pairwise.pair_validation import held_out_scores, share_in_order, shares_in_order
 from mediarank.learners.pairwise.supervision import supervise
 from mediarank.similarity.fitted_kernel import fit_kernel
 from mediarank.similarity.unit_range import UnitRange
@@ -118,14 +121,21 @@ def learn(
     stack: KernelStack, prepared: Prepared, learner: RankMKL, settings: Sequence[Mapping[str, float]]
 ) -> dict[str, Learned]:
     """One ranker per attribute, with the setting that orders held-out pairs best."""
-    learned = {}
-    for attribute, pairs in prepared.pairs.items():
-        scores = held_out_scores(stack, pairs, prepared.fold_of, learner, settings)
-        shares = np.array([share_in_order(row, pairs, prepared.fold_of) for row in scores])
-        best = int(np.nanargmax(shares)) if np.isfinite(shares).any() else 0
-        ranker = clone(learner).set_params(**settings[best]).fit(stack, pairs)
-        learned[attribute] = Learned(ranker, float(shares[best]), scores[best])
-    return learned
+    pairs = list(prepared.pairs.values())
+    scores = held_out_scores(stack, pairs, prepared.fold_of, learner, settings)
+    shares = shares_in_order(scores, pairs, prepared.fold_of)
+    best = [int(np.nanargmax(own)) if np.isfinite(own).any() else 0 for own in shares]
+    chosen = [(clone(learner).set_params(**settings[k]), own) for k, own in zip(best, pairs, strict=True)]
+    rankers = share_out(partial(_fitted, stack), chosen)
+    return {
+        attribute: Learned(ranker, float(shares[row, k]), scores[row, k])
+        for row, (attribute, ranker, k) in enumerate(zip(prepared.pairs, rankers, best, strict=True))
+    }
+
+
+def _fitted(stack: KernelStack, chosen: tuple[RankMKL, OrderedPairs]) -> RankMKL:
+    learner, pairs = chosen
+    return learner.fit(stack, pairs)
 
 
 def _on_kernels(prepared: Prepared, kernels: tuple[int, ...], learned: Mapping[str, Learned]) -> Method:

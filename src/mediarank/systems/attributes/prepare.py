@@ -92,9 +92,7 @@ def _best_gamma(
         return 0
     svm, settings = ranksvm(config)
     usual = settings[len(settings) // 2 : len(settings) // 2 + 1]
-    inside = [ordered.within(drawn) for ordered in pairs.values()]
-    shares = np.array(
-        [[held_out_shares(GramStack([g]), p, fold_of[drawn], svm, usual)[0] for p in inside if len(p)] for g in grams]
-    )
+    inside = [own for own in (ordered.within(drawn) for ordered in pairs.values()) if len(own)]
+    shares = np.stack([held_out_shares(GramStack([g]), inside, fold_of[drawn], svm, usual)[:, 0] for g in grams])
     judged = np.isfinite(shares).all(axis=0)  # a single training pair, for example, leaves no pair to hold out
     return int(shares[:, judged].sum(axis=1).argmax())

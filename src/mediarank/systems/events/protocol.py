@@ -20,11 +20,10 @@ import pandas as pd
 
 from mediarank.evaluation.metrics import measure
 from mediarank.evaluation.ranks import Relevance, rank_relevant
-from mediarank.fanout import fan_out
+from mediarank.fanout import fan_out, on_threads
 from mediarank.learners.fusion.fusion_methods import FUSIONS, fusion
 from mediarank.learners.fusion.linear_fusion import Fusion
 from mediarank.learners.fusion.recycling import Recycling
-from mediarank.similarity.tiles import run_all
 from mediarank.systems.events.config import RATIOS
 from mediarank.types import DataError, Doubles, FeatureMatrix
 
@@ -161,7 +160,7 @@ def _one_event(
         rows = slice(start, start + BLOCK)
         fused[m, r, rows] = learn(methods[m], event, draws[r].part(rows)).predict(event.test)
 
-    run_all(fuse, [(m, r, s) for m in range(len(methods)) for r in range(len(ratios)) for s in _starts(repeats)])
+    on_threads(fuse, [(m, r, s) for m in range(len(methods)) for r in range(len(ratios)) for s in _starts(repeats)])
     found = measured(fused.reshape(-1, len(event.test_y)), event.test_y)
     return np.stack([values.reshape(len(methods), len(ratios), repeats) for values in found])
 

@@ -15,7 +15,15 @@ from typing import Final
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mediarank.learners.pairwise.phi_rankers import CURVED, Chosen, FixedWeights, Validation, fit_best, fixed_uniform
+from mediarank.learners.pairwise.phi_rankers import (
+    CURVED,
+    Chosen,
+    FixedWeights,
+    Ranker,
+    Validation,
+    fit_all,
+    fixed_uniform,
+)
 from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
@@ -157,19 +165,24 @@ def fit_methods(
     validation = pool.validation(asked, scaler)
     d, plain = validation.phi.shape[2], len(SIMILARITIES) * len(config.features)
     narrow, judged = _narrowed(triplets, validation, plain)
-    fitted: dict[str, Chosen] = {}
-    for method in dict.fromkeys((*config.methods, UNIFORM, *([SOME] if config.unlabelled else []))):
-        if method not in LEARNED_METHODS:
-            own = [_some(config, plain)] if method == SOME else None
-            found = fit_best(method, narrow, judged, own)
-            fitted[method] = found if method in CURVED else replace(found, ranker=padded(found.ranker, d))
+    on_features: dict[str, Sequence[Ranker] | None] = {
+        method: None for method in (*config.methods, UNIFORM) if method not in LEARNED_METHODS
+    }
+    if config.unlabelled:
+        on_features[SOME] = [_some(config, plain)]
+    fitted = {
+        method: found if method in CURVED else replace(found, ranker=padded(found.ranker, d))
+        for method, found in fit_all(on_features, narrow, judged).items()
+    }
     linear = {method: found for method, found in fitted.items() if method not in CURVED}
-    for method in config.methods:
-        if method in LEARNED_METHODS:
-            tried = candidates(method, plain, validation, _to_blend(linear))
-            if method == "blend":
-                tried = harmless(tried, _best_plain(linear).ranker, novel) or tried[:1]
-            fitted[method] = fit_best(method, triplets, validation, tried)
+    tried = {
+        method: candidates(method, plain, validation, _to_blend(linear))
+        for method in config.methods
+        if method in LEARNED_METHODS
+    }
+    if "blend" in tried:
+        tried["blend"] = harmless(tried["blend"], _best_plain(linear).ranker, novel) or tried["blend"][:1]
+    fitted |= fit_all(tried, triplets, validation)
     return {method: fitted[method] for method in dict.fromkeys((*config.methods, *fitted))}
 
 
