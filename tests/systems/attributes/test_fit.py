@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from made_attributes import CLASSES, CONFIG, ORDER, collection
+from threadpoolctl import threadpool_limits
 
 from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
@@ -30,6 +31,15 @@ def training(inputs: Inputs) -> list[str]:
 
 def accuracy(inputs: Inputs, items: list[str], attribute: str, scores: Doubles) -> float:
     return pairs_in_order(supervise(inputs.labels, items)[attribute], scores)
+
+
+def test_the_digits_do_not_depend_on_the_threads_of_blas() -> None:
+    quick = replace(CONFIG, gamma_factors=(1.0,), exact_up_to=20, landmarks=300, methods=("equal_weights",))
+    inputs, fitted = collection(1000), []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            fitted.append(fit(inputs, quick).model.to_arrays()[0])
+    assert all(np.array_equal(fitted[0][name], fitted[1][name]) for name in fitted[0])
 
 
 def test_it_learns_each_attribute_from_the_feature_that_shows_it() -> None:

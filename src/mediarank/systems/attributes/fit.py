@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from mediarank.fanout import one_thread
 from mediarank.learners.pairwise.supervision import ordered_items
 from mediarank.systems.attributes.config import Config
 from mediarank.systems.attributes.methods import learn_methods
@@ -26,6 +27,11 @@ TRAINING: Final = ("base", "rank", "valid")
 
 def fit(inputs: Inputs, config: Config) -> Fitted:
     """Learn from the ordered items that are not for testing, and score the ordered ones that are."""
+    with one_thread("blas"):  # the same digits on any number of cores
+        return _fit(inputs, config)
+
+
+def _fit(inputs: Inputs, config: Config) -> Fitted:
     features = {name: inputs.feature(name) for name in config.features}
     ordered = {item for item in ordered_items(inputs.labels) if all(item in matrix for matrix in features.values())}
     items, asked = (sorted(ordered.intersection(inputs.roles.items(*roles))) for roles in (TRAINING, ("test",)))

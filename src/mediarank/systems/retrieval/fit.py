@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from mediarank.fanout import one_thread
 from mediarank.learners.pairwise.phi_rankers import (
     CURVED,
     Chosen,
@@ -49,7 +49,7 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     Without `valid` items the choice is made on `rank`, and only `base` is learned from.
     """
     # The same digits on any number of cores; and products of a few columns only keep a second thread waiting.
-    with threadpool_limits(1, user_api="blas"):
+    with one_thread("blas"):
         return _fit(inputs, config)
 
 
