@@ -144,11 +144,11 @@ def one_thread(user_api: str | None = None) -> Any:
 
     user_api : only libraries of one kind, such as `blas`
     """
-    return _thread_pools(tuple(sys.modules)).limit(limits=1, user_api=user_api)
+    return _thread_pools(len(sys.modules)).limit(limits=1, user_api=user_api)
 
 
 @lru_cache(maxsize=1)
-def _thread_pools(modules: tuple[str, ...]) -> Any:
+def _thread_pools(modules: int) -> Any:
     """The libraries that have their own threads; searched only after new imports, because it takes long."""
     return ThreadpoolController()
 
