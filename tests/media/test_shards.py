@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mediarank.media.files import Held, Slice, undamaged
+from mediarank.media.files import Held, Slice, _Shard, undamaged
 from mediarank.media.shards import INDEX, Cuts, Media, ShardWriter, _header, listed
 from mediarank.types import DataError, MachineFault
 
@@ -22,8 +22,8 @@ def contents(count: int, folder: str = "a", seed: int = 0) -> dict[str, bytes]:
     return {f"{folder}/{k:04d}.bin": rng.bytes(int(rng.integers(1, 2_000))) for k in range(count)}
 
 
-def pack(target: Path, files: dict[str, bytes], finished: dict[str, Path] | None = None) -> Media:
-    with ShardWriter(target, SMALL, (finished or {}).get) as shards:
+def pack(target: Path, files: dict[str, bytes], finished: dict[str, Path] | None = None, cuts: Cuts = SMALL) -> Media:
+    with ShardWriter(target, cuts, (finished or {}).get) as shards:
         for path in sorted(files):
             content = files[path]
             shards.add(path, Held(path, content), len(content), hashlib.sha256(content).hexdigest(), origin=path)
@@ -142,6 +142,21 @@ def test_many_are_compared_and_damage_costs_its_own_items(tmp_path: Path) -> Non
     for file, intact in zip(shaken, undamaged(shaken), strict=True):
         assert isinstance(file, Slice)
         assert intact == (file.shard not in (shards[0], shards[2]) and file != first)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_files_of_any_length_are_compared(tmp_path: Path, order: int) -> None:
+    """Around the length that is read at a time, in the order of the shard and against it."""
+    ahead = _Shard._AHEAD
+    lengths = (0, 1, ahead - 5000, 7000, ahead, 3, ahead + 1, 2 * ahead + 17, 0, 600)
+    content = np.random.default_rng(0).bytes(3 * ahead)
+    media = pack(tmp_path, {f"{k:02d}": content[k : k + length] for k, length in enumerate(lengths)}, cuts=Cuts())
+    stored = [media[path] for path in media][::order]
+    assert list(undamaged(stored)) == [True] * len(lengths)
+    last = media["09"]
+    assert isinstance(last, Slice)
+    last.shard.write_bytes(last.shard.read_bytes()[: last.offset + 300])
+    assert list(undamaged(stored)) == ([True] * 9 + [False])[::order]
 
 
 def test_a_file_that_changes_meanwhile_is_refused(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def collect(
     labels = Labels({"classes": pd.DataFrame(classes, columns=["item", "class"])})
     return (
         Manifest(manifest),
-        tables(copies)[0],
+        tables([row for each in copies for row in each.frames], [])[0],
         labels,
         Roles(pd.DataFrame(roles, columns=["item_id", "group_id", "role", "fold"])),
     )

@@ -48,7 +48,8 @@ def describe(workspace: Workspace, files: Mapping[str, Path], types: Sequence[st
     """
     made = _working_copies(files, workspace.copying())
     copies = {path: file for each in made for path, file in each.files.items()}
-    return describe_copies(workspace, *tables(made), copies, types)
+    frames, sounds = [row for each in made for row in each.frames], [each.sound for each in made if each.sound]
+    return describe_copies(workspace, *tables(frames, sounds), copies, types)
 
 
 def look(path: Path, copying: Copying) -> tuple[Pixels | None, Floats | None]:

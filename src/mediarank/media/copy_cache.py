@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import Any, Final
@@ -24,7 +24,7 @@ from mediarank.media.guard import Failed, guarded_iter
 from mediarank.media.limits import Limits
 from mediarank.types import DataError
 
-VERSION: Final = 5
+VERSION: Final = 6
 """Raise it whenever a change alters working copies, or how they are kept."""
 _TOGETHER: Final = 4096
 """Items whose facts are read from the cache at a time."""
@@ -42,17 +42,6 @@ class Job:
     source: File
     kind: str
     sha256: str
-
-
-@dataclass(frozen=True)
-class KnownCopies(WorkingCopies):
-    """Working copies from the cache, whose contents are read only if they are needed."""
-
-    known_lengths: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def lengths(self) -> Mapping[str, int]:
-        return self.known_lengths
 
 
 def working_copies(
@@ -75,7 +64,7 @@ def working_copies(
     block = _Block(cache)
     for start in range(0, len(jobs), _TOGETHER):
         some = keys[start : start + _TOGETHER]
-        facts = cache.read(key for key in some if key in known)
+        facts = _parsed(cache.read(key for key in some if key in known))
         for job, key in zip(jobs[start : start + _TOGETHER], some, strict=True):
             if key in facts:
                 block = _Block(cache) if block.full else block
@@ -115,13 +104,13 @@ class _Block:
         return self._found is not None or self._size > _BLOCK_BYTES
 
     def add(self, key: str, length: int) -> None:
-        self._keys.append(_contents_key(key))
+        self._keys.append(key)
         self._size += length
 
     def content(self, key: str) -> bytes | None:
         """The content of an item that was added, if the cache has it."""
         if self._found is None:
-            self._found = self._cache.read(self._keys)
+            self._found = self._cache.read(map(_contents_key, self._keys))
         return self._found.get(_contents_key(key))
 
 
@@ -171,12 +160,11 @@ def _make(job: Job, config: FramesConfig, limits: Limits) -> WorkingCopies:
 def _settings(config: FramesConfig, limits: Limits) -> str:
     """What all keys have in common."""
     decisive = {name: value for name, value in asdict(config).items() if name != "max_failed_share"}
-    return json.dumps([decisive, asdict(limits)], sort_keys=True)
+    return json.dumps([VERSION, decisive, asdict(limits)], sort_keys=True)
 
 
 def _key(job: Job, settings: str) -> str:
-    own = json.dumps([VERSION, job.item_id, job.kind, job.sha256])
-    return hashlib.sha256(f"{own[:-1]}, {settings[1:]}".encode()).hexdigest()
+    return hashlib.sha256(f"{job.item_id}\n{job.kind} {job.sha256} {settings}".encode()).hexdigest()
 
 
 def _contents_key(key: str) -> str:
@@ -186,19 +174,18 @@ def _contents_key(key: str) -> str:
 
 def _facts(copies: WorkingCopies) -> bytes:
     """Everything but the contents, as JSON."""
-    facts: dict[str, Any] = {
-        "frames": [row._asdict() for row in copies.frames],
-        "sound": copies.sound._asdict() if copies.sound else None,
-        "note": copies.note,
-        "files": dict(copies.lengths),
-    }
-    return json.dumps(facts).encode()
+    return json.dumps([copies.frames, copies.sound, copies.note, copies.lengths]).encode()
 
 
-def _known(data: bytes, key: str, block: _Block, again: Callable[[], WorkingCopies | Failed]) -> KnownCopies:
-    facts = json.loads(data.decode())
-    lengths = facts["files"]
+def _parsed(facts: Mapping[str, bytes]) -> dict[str, Any]:
+    """By key what `_facts` made JSON of; parsed as one list, which takes half the time."""
+    return dict(zip(facts, json.loads(b"[" + b",".join(facts.values()) + b"]"), strict=True))
+
+
+def _known(facts: Any, key: str, block: _Block, again: Callable[[], WorkingCopies | Failed]) -> WorkingCopies:
+    frames, sound, note, lengths = facts
     block.add(key, sum(lengths.values()))
-    sound = SoundRow(**facts["sound"]) if facts["sound"] else None
-    frames = tuple(FrameRow(**row) for row in facts["frames"])
-    return KnownCopies(frames, sound, facts["note"], _Contents(lengths, key, block, again), lengths)
+    rows = tuple(map(FrameRow._make, frames))
+    return WorkingCopies(
+        rows, SoundRow._make(sound) if sound else None, note, _Contents(lengths, key, block, again), lengths
+    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import pandas as pd
 from pydantic import Field
@@ -76,28 +76,34 @@ class SoundRow(NamedTuple):
     sha256: str
 
 
-@dataclass(frozen=True)
-class WorkingCopies:
+class WorkingCopies(NamedTuple):
     """The working copies of one item.
 
     note : what a damaged clip lost; empty for an intact one
     contents : path -> the file itself
+    lengths : path -> the length of the file, known without it
     """
 
-    frames: tuple[FrameRow, ...] = ()
-    sound: SoundRow | None = None
-    note: str = ""
-    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    frames: tuple[FrameRow, ...]
+    sound: SoundRow | None
+    note: str
+    contents: Mapping[str, bytes]
+    lengths: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls,
+        contents: Mapping[str, bytes],
+        frames: Iterable[FrameRow] = (),
+        sound: SoundRow | None = None,
+        note: str = "",
+    ) -> Self:
+        return cls(tuple(frames), sound, note, contents, {path: len(content) for path, content in contents.items()})
 
     @property
     def files(self) -> dict[str, File]:
         """path -> the file, as `read_picture` and `read_sound` take it"""
         return {path: Held(path, content) for path, content in self.contents.items()}
-
-    @property
-    def lengths(self) -> Mapping[str, int]:
-        """path -> the length of the file"""
-        return {path: len(content) for path, content in self.contents.items()}
 
     @property
     def digests(self) -> dict[str, str]:
@@ -112,10 +118,8 @@ def frame_id(item_id: str, index: int) -> str:
     return f"{item_id}#{index:03d}"
 
 
-def tables(made: Sequence[WorkingCopies]) -> tuple[pd.DataFrame, pd.DataFrame]:
+def tables(frames: Iterable[FrameRow], sounds: Iterable[SoundRow]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The tables of all frames and of all sounds, one row each."""
-    frames = [frame for copies in made for frame in copies.frames]
-    sounds = [copies.sound for copies in made if copies.sound]
     return pd.DataFrame(frames, columns=FrameRow._fields), pd.DataFrame(sounds, columns=SoundRow._fields)
 
 
@@ -141,10 +145,8 @@ def _image_copies(item_id: str, source: File, config: FramesConfig, limits: Limi
     path = f"{item_id}.jpg"
     digest = _sha256(data)
     height, width = picture.shape[:2]
-    return WorkingCopies(
-        (FrameRow(item_id, item_id, "image", 0, 0.0, path, width, height, digest, phash(picture)),),
-        contents={path: data},
-    )
+    row = FrameRow(item_id, item_id, "image", 0, 0.0, path, width, height, digest, phash(picture))
+    return WorkingCopies.of({path: data}, [row])
 
 
 def _clip_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:
@@ -169,7 +171,7 @@ def _clip_copies(item_id: str, source: File, config: FramesConfig, limits: Limit
     if clip.sound is not None:
         sound, data = _sound(item_id, f"{item_id}.frames/sound.wav", clip.sound, config.sample_rate)
         contents[sound.path] = data
-    return WorkingCopies(tuple(rows), sound, clip.note, contents)
+    return WorkingCopies.of(contents, rows, sound, clip.note)
 
 
 def _with_burst(row: FrameRow, burst: Pixels) -> tuple[FrameRow, bytes]:
@@ -181,7 +183,7 @@ def _with_burst(row: FrameRow, burst: Pixels) -> tuple[FrameRow, bytes]:
 def _sound_copies(item_id: str, source: File, config: FramesConfig, limits: Limits) -> WorkingCopies:
     samples = decode_sound(source, limits, config.sample_rate)
     sound, data = _sound(item_id, f"{item_id}.wav", samples, config.sample_rate)
-    return WorkingCopies(sound=sound, contents={sound.path: data})
+    return WorkingCopies.of({sound.path: data}, sound=sound)
 
 
 _MAKERS = {"image": _image_copies, "clip": _clip_copies, "sound": _sound_copies}

@@ -62,10 +62,12 @@ def _kept(jobs: Sequence[tuple[str, File]], keys: Sequence[str], cache: ContentC
         block = range(start, min(start + _BLOCK, len(jobs)))
         known = cache.read(keys[place] for place in block if keys[place])
         places = [place for place in block if keys[place] in known]
-        for place, intact in zip(places, undamaged(jobs[place][1] for place in places), strict=True):
-            if intact:
+        facts = json.loads(b"[" + b",".join(known[keys[place]] for place in places) + b"]")  # faster than one by one
+        intact = undamaged(jobs[place][1] for place in places)
+        for place, whole, own in zip(places, intact, facts, strict=True):
+            if whole:
                 item = jobs[place][0]
-                yield place, {"item_id": item, "path": item, **json.loads(known[keys[place]].decode())}
+                yield place, {"item_id": item, "path": item, **own}
 
 
 def _key(file: Slice, settings: str) -> str:

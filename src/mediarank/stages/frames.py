@@ -14,7 +14,7 @@ import pandas as pd
 from mediarank import store
 from mediarank.content_cache import MEDIA_BYTES, ContentCache
 from mediarank.media.copy_cache import Job, working_copies
-from mediarank.media.frames import FramesConfig, WorkingCopies, tables
+from mediarank.media.frames import FrameRow, FramesConfig, SoundRow, tables
 from mediarank.media.guard import Failed
 from mediarank.media.limits import Limits
 from mediarank.media.shards import Deferred, Media, ShardWriter
@@ -85,7 +85,8 @@ def build_frames(
     originals = Media(media)
     columns = (manifest.usable[name].tolist() for name in ("item_id", "path", "kind", "sha256"))
     jobs = [Job(item, originals[path], kind, sha256) for item, path, kind, sha256 in zip(*columns, strict=True)]
-    rows: list[WorkingCopies] = []
+    frames: list[FrameRow] = []
+    sounds: list[SoundRow] = []
     failures: dict[str, str] = {}
     notes: dict[str, str] = {}
     with ShardWriter(target, finished=finished) as shards:
@@ -94,12 +95,12 @@ def build_frames(
             if isinstance(outcome, Failed):
                 failures[job.item_id] = outcome.reason
                 continue
-            lengths = outcome.lengths
             for path, digest in sorted(outcome.digests.items()):
-                shards.add(path, Deferred(path, outcome.contents), lengths[path], digest)
-            rows.append(WorkingCopies(outcome.frames, outcome.sound))
+                shards.add(path, Deferred(path, outcome.contents), outcome.lengths[path], digest)
+            frames += outcome.frames
+            sounds += [outcome.sound] if outcome.sound else []
             if outcome.note:
                 notes[job.item_id] = outcome.note
-    if not rows:
+    if not frames and not sounds:
         raise DataError(f"None of {len(jobs)} items could be decoded, such as {next(iter(failures.items()), 'none')}.")
-    return Frames(*tables(rows), failures, notes)
+    return Frames(*tables(frames, sounds), failures, notes)

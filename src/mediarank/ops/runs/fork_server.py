@@ -50,8 +50,9 @@ def serve(channel: socket.socket, grace: float, modules: Sequence[str]) -> Calla
                 _load(to_import.pop(0))
         request, files = _receive(channel)
         if not request:
+            _bury(0)  # all of them, so that what they used is counted as ours
             return None
-        _bury()
+        _bury(os.WNOHANG)
         gc.freeze()  # the children's collector need not look at, and so copy, what was imported here
         if _fork() == 0:
             channel.close()
@@ -135,10 +136,10 @@ def _fork() -> int:
         return os.fork()
 
 
-def _bury() -> None:
-    """Reap guards that have ended."""
+def _bury(options: int) -> None:
+    """Reap guards that have ended; with options 0, wait for the others."""
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
+        while os.waitpid(-1, options)[0]:
             pass
 
 

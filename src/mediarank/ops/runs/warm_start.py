@@ -25,9 +25,9 @@ NUMBA_TABLES: Final = "numba.core.registry:cpu_target.target_context.refresh"
 """Fills the tables that numba fills before it loads its first compiled function, a quarter of a second per process."""
 MODULES: Final = (
     # In the order in which the stages need them, without those that only one stage imports: they would save nothing.
-    *("numpy", "pandas", "pyarrow.parquet", "pyarrow.dataset", "yaml", "pydantic", "typer", "joblib", "threadpoolctl"),
-    *("cv2", "PIL.Image", "av", "great_expectations", "numba", NUMBA_TABLES),
-    *("scipy.sparse", "scipy.ndimage", "scipy.optimize", "scipy.special"),
+    *("numpy", "pandas", "pyarrow.parquet", "pyarrow.dataset", "yaml", "pydantic.fields", "pydantic.type_adapter"),
+    *("typer", "joblib", "threadpoolctl", "cv2", "PIL.Image", "av", "scipy.sparse.csgraph", "great_expectations"),
+    *("numba", NUMBA_TABLES, "scipy.ndimage", "scipy.optimize", "scipy.special"),
     *("sklearn.svm", "sklearn.linear_model", "sklearn.cluster", "sklearn.preprocessing", "sklearn.isotonic"),
 )
 
