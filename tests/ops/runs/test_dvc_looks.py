@@ -95,3 +95,28 @@ def test_a_change_while_the_commands_run_fails_the_stage(project: Path, looks: C
         stages.finish("list")
     with Stages(project) as stages:
         assert stages.plan.stages[0].unchanged
+
+
+def test_the_next_run_uses_the_kept_hashes_and_dvc_agrees(project: Path, looks: Counter[str]) -> None:
+    photos = project.parent / "photos"
+    for name in ("a.jpg", "sea/b.jpg"):
+        os.utime(photos / name, ns=(1, 1))
+    with Stages(project) as stages:
+        assert stages.plan.stages[0].unchanged
+    assert looks["photos"] == 1
+    (photos / "sea/new.jpg").write_text("new")
+    with Stages(project) as stages:
+        assert not stages.plan.stages[0].unchanged
+        assert stages.begin("list").outcome == TO_RUN
+        (project / "out").write_text("listed")
+        stages.finish("list")
+    assert looks["photos"] == 1
+    recorded = (project / "dvc.lock").read_text()
+    dvc(project, "repro")  # by its own hashes it has nothing to do
+    assert (project / "out").read_text() == "listed"
+    assert (project / "dvc.lock").read_text() == recorded
+    looks.clear()
+    (photos / "sea/new.jpg").write_text("another")
+    with Stages(project) as stages:
+        assert not stages.plan.stages[0].unchanged
+    assert looks["photos"] == 0

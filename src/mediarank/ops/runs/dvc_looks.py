@@ -3,31 +3,43 @@
 DVC asks for the hash of a dependency at every question, several times before a stage's command and several times after
 it. Within one step the first answer counts. Between the steps of a run, the answer for a folder outside the project is
 kept as long as no file in it has another size, time or inode, the signs by which DVC itself decides to read a file
-again. If such a folder changes while the stage's commands run, the stage fails: nobody knows what they have read.
+again. If such a folder changes while the stage's commands run, the stage fails: nobody knows what they have read. From
+one run to the next, the hashes of its files are kept (`source_hashes.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-from mediarank.ops.runs.unchanged_sources import State, file_states, refuse_changes
+from mediarank.ops.runs.source_hashes import SourceHashes
+from mediarank.ops.runs.unchanged_sources import State, file_states, list_folder, refuse_changes
+from mediarank.ops.services.environment import STATE
 
 Build = Callable[..., Any]
 
 
 class Look:
-    """What DVC found in a folder outside the project; it is built again only if a file in it has changed."""
+    """What DVC found in a folder outside the project; it is built again only if a file in it has changed.
 
-    def __init__(self, build: Build, folder: str) -> None:
+    root : the project, which keeps the hashes of the files
+    """
+
+    def __init__(self, build: Build, folder: str, root: Path) -> None:
         self._build, self.folder = build, folder
+        self._hashes = SourceHashes(folder, root, root / STATE / "cache/sources")
         self._known: tuple[State, Any] | None = None
 
     def __call__(self, *arguments: Any, **settings: Any) -> Any:
-        now = file_states(self.folder)  # before it is built, so that a change meanwhile is noticed next time
-        if self._known is None or self._known[0] != now:
-            self._known = now, self._build(*arguments, **settings)
+        now = list_folder(self.folder)  # before it is built, so that a change meanwhile is noticed next time
+        if self._known is None or self._known[0] != now.states:
+            built = self._hashes.build(now, *arguments, **settings) if self._known is None else None
+            if built is None:
+                built = self._build(*arguments, **settings)
+                self._hashes.keep(now, built[2])
+            self._known = now.states, built
         return self._known[1]
 
     def unchanged(self, *arguments: Any, **settings: Any) -> Any:
@@ -45,7 +57,7 @@ def keep_looks(stages: Sequence[Any]) -> None:
     for stage in stages:
         for dependency in (each for each in stage.deps if type(each) is Dependency):  # not settings or imports
             if not dependency.is_in_repo and dependency.fs.protocol == "local" and dependency.isdir():
-                dependency._build = Look(dependency._build, dependency.fs_path)
+                dependency._build = Look(dependency._build, dependency.fs_path, Path(stage.repo.root_dir))
 
 
 def watched(dependencies: Sequence[Any]) -> list[str]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +30,9 @@ WATCHED_VARIABLE: Final = "MEDIARANK_WATCHED"
 OUTPUTS: Final = ("outs", "metrics", "plots")
 IGNORED: Final = "__pycache__"
 
-State = dict[str, object]
+State = Mapping[str, object]
+FileState = tuple[int, int, int]
+"""Size, time in nanoseconds, inode."""
 
 
 @contextmanager
@@ -65,7 +69,7 @@ class Sources:
 
     def state(self) -> State:
         """The current state: size, time and inode of each file, the value of each setting."""
-        found: State = {}
+        found: dict[str, object] = {}
         for path in self.paths:
             source = self.root / path
             found |= file_states(str(source)) if source.is_dir() else dict(_states([str(source)]))
@@ -75,11 +79,50 @@ class Sources:
 
 def file_states(folder: str) -> State:
     """The size, time and inode of every file below a folder; removed files and broken links are left out."""
-    found: State = {}
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name != IGNORED]
-        found.update(_states([f"{place}/{name}" for name in names]))
-    return found
+    return list_folder(folder).states
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files below a folder.
+
+    states : of each file; removed files and broken links are left out
+    plain : whether all else are folders that were listed: no links, pipes or devices, and no folder was left out
+    began : when the listing began, in seconds since 1970
+    """
+
+    states: Mapping[str, FileState]
+    plain: bool
+    began: float
+
+
+def list_folder(folder: str) -> Listing:
+    """List all files below a folder; links to folders are not followed."""
+    found: dict[str, FileState] = {}
+    began, plain, waiting = time.time(), True, [folder]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as listed:
+                entries = list(listed)
+        except OSError:  # removed, or it can't be read
+            plain = False
+            continue
+        for entry in entries:
+            try:
+                if entry.is_dir():
+                    if entry.name == IGNORED or entry.is_symlink():
+                        plain = False
+                    else:
+                        waiting.append(entry.path)
+                    continue
+                state = entry.stat()
+            except OSError:  # removed, or a broken link: the comparison notices it
+                plain = False
+                continue
+            found[entry.path] = (state.st_size, state.st_mtime_ns, state.st_ino)
+            if entry.is_symlink() or not stat.S_ISREG(state.st_mode):
+                plain = False
+    return Listing(found, plain, began)
 
 
 def refuse_changes(before: State, after: State) -> None:
@@ -115,7 +158,7 @@ def _yaml(path: Path) -> dict[str, Any]:
     return parse_yaml(path.read_bytes(), str(path)) if path.exists() else {}
 
 
-def _states(paths: Iterable[str]) -> Iterator[tuple[str, tuple[int, int, int]]]:
+def _states(paths: Iterable[str]) -> Iterator[tuple[str, FileState]]:
     for path in paths:
         try:
             state = os.stat(path)  # noqa: PTH116 - a million Path objects would cost more than the looking
