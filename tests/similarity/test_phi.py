@@ -13,14 +13,14 @@ from mediarank.similarity import phi as module
 from mediarank.similarity.phi import (
     SIMILARITIES,
     _phi_block,
-    _similarities,
     _squared_length,
     _weighted_block,
     phi,
+    phi_of_queries,
     phi_over_types,
     weighted_phi,
 )
-from mediarank.similarity.scaling import fit_scaler
+from mediarank.similarity.scaling import PhiScaler, _scale, fit_scaler
 from mediarank.types import DataError
 
 
@@ -42,9 +42,9 @@ def test_equals_the_plain_formulas(dimensions: int, count: int, seed: int) -> No
     rows[0] = query
     expected = np.array([plain(query, row) for row in rows])
     assert phi(query, rows) == pytest.approx(expected, rel=1e-4, abs=1e-4)
-    uncompiled = np.empty((count, len(SIMILARITIES)), np.float32)
-    _phi_block.py_func(query, rows, uncompiled)
-    assert uncompiled == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    uncompiled = np.empty((1, count, len(SIMILARITIES)), np.float32)
+    _phi_block.py_func(query[None], rows, uncompiled)
+    assert uncompiled[0] == pytest.approx(expected, rel=1e-4, abs=1e-4)
 
 
 def test_nothing_is_more_similar_than_itself() -> None:
@@ -80,6 +80,31 @@ def test_scaled_phi_has_unit_spread_on_what_it_was_fitted_on() -> None:
     assert not values[:, 4:].any(), "a constant dimension says nothing"
 
 
+def test_scaling_in_place_is_scaling() -> None:
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=(3, 40, 6)).astype(np.float32)
+    deviation = np.float32([1, 2, np.inf, 0.5, 3, 7])
+    scaler = PhiScaler(rng.normal(size=6).astype(np.float32), deviation)
+    expected = (values - scaler.mean) / deviation
+    before = values.copy()
+    assert np.array_equal(scaler.apply(values), expected)
+    assert np.array_equal(values, before), "without `out` the values stay"
+    assert not expected[..., 2].any(), "a constant dimension says nothing"
+    uncompiled = np.empty((120, 6), np.float32)
+    _scale.py_func(values.reshape(-1, 6), scaler.mean, deviation, uncompiled)
+    assert np.array_equal(uncompiled.reshape(values.shape), expected)
+    assert scaler.apply(values, out=values) is values
+    assert np.array_equal(values, expected)
+
+
+def test_scaling_of_values_that_are_not_contiguous() -> None:
+    values = np.random.default_rng(9).normal(size=(5, 8, 4)).astype(np.float32).transpose(1, 0, 2)
+    scaler = PhiScaler(np.ones(4, np.float32), np.full(4, 2, np.float32))
+    assert np.array_equal(scaler.apply(values), (values - 1) / 2)
+    with pytest.raises(DataError, match="contiguous"):
+        scaler.apply(values, out=values)
+
+
 def several_types(seed: int = 5, count: int = 300) -> tuple[list[np.ndarray], list[np.ndarray]]:
     rng = np.random.default_rng(seed)
     collections = [rng.random((count, d)).astype(np.float32) for d in (3, 8, 17)]
@@ -97,7 +122,6 @@ def test_weighted_phi_is_phi_times_weights() -> None:
         _weighted_block.py_func(query, rows, weights[4 * k : 4 * k + 4], plain_python)
     assert plain_python == pytest.approx(whole @ weights, abs=1e-4)
     assert _squared_length.py_func(queries[0]) == pytest.approx(queries[0] @ queries[0])
-    assert _similarities.py_func(queries[0], collections[0][7], queries[0] @ queries[0]) == pytest.approx(whole[7, :4])
 
 
 def test_weighted_phi_does_not_depend_on_threads_or_on_where_rows_are_kept(
@@ -113,6 +137,65 @@ def test_weighted_phi_does_not_depend_on_threads_or_on_where_rows_are_kept(
     mapped = [*collections[:2], np.load(tmp_path / "rows.npy", mmap_mode="r")]
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], weighted_phi(queries, mapped, weights))
+
+
+def test_phi_of_queries_equals_the_plain_formulas() -> None:
+    """More rows than one tile; compiled and as Python."""
+    _, collections = several_types(count=2 * module._TILE + 5)
+    asked = [rows[[4, 0, 9]] + np.float32(0.25) for rows in collections]
+    expected = np.array(
+        [
+            [
+                np.concatenate([plain(own[k], rows[i]) for own, rows in zip(asked, collections, strict=True)])
+                for i in range(69)
+            ]
+            for k in range(3)
+        ]
+    )
+    assert phi_of_queries(asked, collections) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+    uncompiled = np.empty((3, 69, 12), np.float32)
+    for k, (own, rows) in enumerate(zip(asked, collections, strict=True)):
+        _phi_block.py_func(own, rows, uncompiled[:, :, 4 * k : 4 * k + 4])
+    assert uncompiled == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 300), st.integers(1, 150), st.integers(1, 7), st.integers(0, 2**32 - 1))
+def test_a_query_has_the_same_phi_alone_and_among_others(dimensions: int, count: int, asked: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    collections = [rng.normal(size=(count, d)).astype(np.float32) for d in (dimensions, 5)]
+    queries = [rng.normal(size=(asked, d)).astype(np.float32) for d in (dimensions, 5)]
+    together = phi_of_queries(queries, collections)
+    for k in range(asked):
+        assert np.array_equal(together[k], phi_over_types([own[k] for own in queries], collections))
+    row = int(rng.integers(count))
+    few = phi_of_queries(queries, [rows[row : row + 1] for rows in collections])
+    assert np.array_equal(few[:, 0], together[:, row]), "nor do the other rows matter"
+
+
+def test_phi_of_queries_does_not_depend_on_threads_or_on_where_rows_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, collections = several_types(count=9000)
+    asked = [rows[:5] for rows in collections]
+    results = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("MEDIARANK_JOBS", threads)
+        results.append(phi_of_queries(asked, collections))
+    np.save(tmp_path / "rows.npy", collections[2])
+    mapped = [collections[0], np.asfortranarray(collections[1]), np.load(tmp_path / "rows.npy", mmap_mode="r")]
+    assert np.array_equal(results[0], results[1])
+    assert np.array_equal(results[0], phi_of_queries(asked, mapped))
+
+
+def test_queries_must_fit_each_other() -> None:
+    _, collections = several_types()
+    asked = [rows[:5] for rows in collections]
+    assert phi_of_queries([rows[:0] for rows in collections], collections).shape == (0, 300, 12)
+    with pytest.raises(DataError, match=r"the same queries, but have \[4, 5\]"):
+        phi_of_queries([asked[0][:4], *asked[1:]], collections)
+    with pytest.raises(DataError, match=r"shape \(8,\) can't be compared with rows of shape \(300, 3\)"):
+        phi_of_queries([asked[1], *asked[1:]], collections)
 
 
 def test_types_must_fit_each_other() -> None:

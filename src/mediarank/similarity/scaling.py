@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from mediarank.similarity.phi import phi_over_types
-from mediarank.types import Floats
+from mediarank.types import DataError, Floats
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,17 @@ class PhiScaler:
     mean: Floats
     deviation: Floats
 
-    def apply(self, values: Floats) -> Floats:
-        scaled = np.asarray(values - self.mean, dtype=np.float32)
-        scaled /= self.deviation
-        return scaled
+    def apply(self, values: Floats, out: Floats | None = None) -> Floats:
+        """Scaled φ. values : (..., d); out : where to write it, possibly `values` itself; a new array by default"""
+        if out is None:
+            out = np.empty(values.shape, dtype=np.float32)
+        if out.shape != values.shape or not out.flags.c_contiguous:
+            raise DataError(
+                f"Scaled φ of shape {values.shape} needs a contiguous array of this shape to be written to."
+            )
+        d = values.shape[-1]
+        _scale(values.reshape(-1, d), self.mean, self.deviation, out.reshape(-1, d))
+        return out
 
     def unscaled(self, weights: Floats) -> tuple[Floats, float]:
         """(v, c) such that `v · φ + c` equals `weights` times scaled φ, so that a search need not scale any row."""
@@ -65,3 +73,11 @@ def _against_others(
     drawn = rng.choice(len(among) - 1, size=others, replace=False)
     rows: npt.NDArray[Any] = among[drawn + (drawn >= query)]
     return phi_over_types([m[among[query]] for m in asked], [m[rows] for m in matrices])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _scale(values: Any, mean: Any, deviation: Any, out: Any) -> None:
+    """One pass; numpy takes two, and three times as long for rows of a dozen numbers."""
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            out[i, j] = (values[i, j] - mean[j]) / deviation[j]

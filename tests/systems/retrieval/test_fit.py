@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,15 +14,17 @@ from mediarank.evaluation.measured import EvaluationConfig
 from mediarank.labels import Labels
 from mediarank.learners.pairwise.phi_rankers import RANKERS
 from mediarank.similarity.phi import weighted_phi
+from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.contract import Inputs
 from mediarank.systems.model import Arrays, Fitted, Parts
 from mediarank.systems.results import SystemResult
+from mediarank.systems.retrieval import collection as collection_module
 from mediarank.systems.retrieval import fit as retrieval
 from mediarank.systems.retrieval import report as retrieval_report
 from mediarank.systems.retrieval.collection import Collection
 from mediarank.systems.retrieval.config import Config
 from mediarank.systems.retrieval.model import Model
-from mediarank.types import ConfigError, DataError, FeatureMatrix, NotApplicable
+from mediarank.types import ConfigError, DataError, FeatureMatrix, Floats, NotApplicable
 
 
 def arrays(fitted: Fitted) -> Arrays:
@@ -153,6 +156,33 @@ def test_the_same_bytes_every_time() -> None:
     one, other = (retrieval.fit(inputs(), CONFIG) for _ in range(2))
     assert all(np.array_equal(arrays(one)[name], arrays(other)[name]) for name in arrays(one))
     assert all(np.array_equal(one.scores[m].scores, other.scores[m].scores) for m in FAST)
+
+
+@pytest.mark.parametrize("at_a_time", [1, 3])
+def test_scores_do_not_depend_on_how_many_queries_are_asked_at_a_time(
+    at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = inputs()
+    whole = retrieval.fit(given, CONFIG)
+    calls: list[int] = []
+    scaled_phi_of = Collection.scaled_phi_of
+
+    def counted(self: Collection, queries: Sequence[str], scaler: PhiScaler) -> Floats:
+        calls.append(len(queries))
+        return scaled_phi_of(self, queries, scaler)
+
+    monkeypatch.setattr(Collection, "scaled_phi_of", counted)
+    collection = Collection.of(given, CONFIG.features)
+    one_query = 4 * len(whole.model.scaler.mean) * len(collection.items)
+    monkeypatch.setattr(collection_module, "PHI_BYTES", at_a_time * one_query + 1)
+    tested = given.roles.items("test")
+    found = collection.scores(tested, whole.model.scaler, FAST, whole.model.predict)
+    assert sum(calls) == len(tested)
+    assert max(calls) == at_a_time
+    for method in FAST:
+        assert np.array_equal(found[method].best, whole.scores[method].best)
+        assert np.array_equal(found[method].scores, whole.scores[method].scores)
+        assert np.array_equal(found[method].places, whole.scores[method].places)
 
 
 def test_identical_items_tie_and_nothing_breaks() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +15,13 @@ from mediarank.evaluation.ranking_collector import Answers
 from mediarank.evaluation.rankings import Rankings
 from mediarank.learners.pairwise.phi_rankers import Validation
 from mediarank.learners.pairwise.triplets import DrawnPairs, Triplets
-from mediarank.similarity.phi import SIMILARITIES, phi_over_types
+from mediarank.similarity.phi import SIMILARITIES, phi_of_queries, phi_over_types
 from mediarank.similarity.scaling import PhiScaler
 from mediarank.systems.contract import Inputs
 from mediarank.types import FeatureMatrix, Floats, NotApplicable
+
+PHI_BYTES: Final = 1 << 25
+"""φ that `Collection.scores` asks for at a time, unless one query has more; the last one is held until the next."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,14 @@ class Collection:
 
     def scaled_phi(self, query: str, scaler: PhiScaler) -> Floats:
         """Scaled φ of the query and every item, (items, d)."""
-        return scaler.apply(phi_over_types(self.query(query), self.rows))
+        found: Floats = self.scaled_phi_of([query], scaler)[0]
+        return found
+
+    def scaled_phi_of(self, queries: Sequence[str], scaler: PhiScaler) -> Floats:
+        """Scaled φ of the queries and every item, (queries, items, d)."""
+        places = self.positions(queries)
+        phi = phi_of_queries([rows[places] for rows in self.query_rows], self.rows)
+        return scaler.apply(phi, out=phi)
 
     def triplets(self, drawn: DrawnPairs, scaler: PhiScaler) -> Triplets:
         """φ of the drawn pairs, whose positions are of this collection's items."""
@@ -91,15 +102,12 @@ class Collection:
             query = drawn.query[start]
             pairs = drawn.item[start:stop]
             phi = phi_over_types([rows[query] for rows in self.query_rows], [rows[pairs] for rows in self.rows])
-            values[start:stop] = scaler.apply(phi)
+            scaler.apply(phi, out=values[start:stop])
         return Triplets(values, drawn.visit, drawn.relevant, drawn.better, drawn.worse)
 
     def validation(self, queries: Sequence[str], scaler: PhiScaler) -> Validation:
         """φ of the queries, which are among the items, and every item. All items must have a class."""
-        phi = np.empty((len(queries), len(self.items), len(scaler.mean)), np.float32)
-        for k, query in enumerate(queries):
-            phi[k] = self.scaled_phi(query, scaler)
-        return Validation.of_classes(self.classes, queries, phi)
+        return Validation.of_classes(self.classes, queries, self.scaled_phi_of(queries, scaler))
 
     def scores(
         self,
@@ -115,11 +123,14 @@ class Collection:
         number = {name: k for k, name in enumerate(sorted(set(self.classes.values())))}
         classes = np.array([number[self.classes[item]] if item in self.classes else -1 for item in self.items])
         answers = {method: Answers(self.items) for method in methods}
-        for query in queries:
-            phi, own = self.scaled_phi(query, scaler), self.position[query]
-            relevant = np.flatnonzero(classes == classes[own])
-            for method in methods:
-                answers[method].add(query, own, predict(method, phi), relevant)
+        at_a_time = max(1, PHI_BYTES // (4 * len(scaler.mean) * len(self.items)))
+        for start in range(0, len(queries), at_a_time):
+            some = queries[start : start + at_a_time]
+            for query, phi in zip(some, self.scaled_phi_of(some, scaler), strict=True):
+                own = self.position[query]
+                relevant = np.flatnonzero(classes == classes[own])
+                for method in methods:
+                    answers[method].add(query, own, predict(method, phi), relevant)
         return {method: found.finish() for method, found in answers.items()}
 
 
