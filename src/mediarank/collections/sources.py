@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
@@ -131,8 +132,12 @@ class Collected:
 
     def origin(self, item: str) -> str:
         """Where the source has an item, relative to its folder; empty if it is not there."""
-        path, folder = self.files[item].as_posix(), f"{self.source.as_posix()}/" if self.source else ""
-        return escaped(path.removeprefix(folder)) if folder and path.startswith(folder) else ""
+        path = self.files[item].as_posix()
+        return escaped(path.removeprefix(self._folder)) if self._folder and path.startswith(self._folder) else ""
+
+    @cached_property
+    def _folder(self) -> str:
+        return f"{self.source.as_posix()}/" if self.source else ""
 
 
 def collect(config: CollectionConfig, drawn: Path, facts: FileFacts | None = None) -> Collected:
