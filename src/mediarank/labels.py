@@ -92,8 +92,8 @@ class Labels:
     def __getitem__(self, name: str) -> pd.DataFrame:
         return self.tables[name]
 
-    @property
-    def class_of(self) -> dict[str, str]:
+    @cached_property
+    def class_of(self) -> Mapping[str, str]:
         """item -> class"""
         return dict(zip(self["classes"]["item"].tolist(), self["classes"]["class"].tolist(), strict=True))
 

@@ -6,18 +6,21 @@ import configparser
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from mediarank import store
-from mediarank.collections import described
+from mediarank.collections import described, file_facts
 from mediarank.collections.demo.plan import DemoConfig
-from mediarank.collections.sources import CollectionConfig
+from mediarank.collections.sources import Collected, CollectionConfig
 from mediarank.media.files import Slice, sha256_of
 from mediarank.media.shards import Media
 from mediarank.stages import collect as stage
 from mediarank.stages.collect import run
+from mediarank.types import DataError
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,6 +113,53 @@ def test_a_picture_that_could_not_be_opened_is_opened_again(
     for _ in range(2):
         assert len(collected(source, tmp_path)) == 3
     assert opened == ["a.jpg", "b.jpg", "c.jpg"] * 2
+
+
+def test_the_state_of_a_file_is_asked_for_once(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    collected(source, tmp_path)
+    asked: list[str] = []
+    plain = os.stat
+
+    def counted(path: Any, *rest: Any, **settings: Any) -> os.stat_result:
+        asked.append(str(path))
+        return plain(path, *rest, **settings)
+
+    monkeypatch.setattr(file_facts, "os", SimpleNamespace(stat=counted))
+    collected(source, tmp_path)
+    assert asked == [str(source / name) for name in ("sea/a.jpg", "sea/b.jpg", "wood/c.jpg")]
+
+
+def changed_between_facts(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a file change after its keywords were read and before its fingerprint is."""
+    plain = stage.collect_from
+
+    def late(*arguments: Any) -> Collected:
+        found = plain(*arguments)
+        (source / "sea/b.jpg").write_text("another picture")
+        os.utime(source / "sea/b.jpg", (1e9, 1e9 + 1))
+        return found
+
+    monkeypatch.setattr(stage, "collect_from", late)
+
+
+def test_a_new_file_that_changes_between_two_facts_is_collected_as_it_is_now(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patches:
+        changed_between_facts(source, patches)
+        assert collected(source, tmp_path)["sea/b.jpg"].read_bytes() == b"another picture"
+    assert collected(source, tmp_path)["sea/b.jpg"].read_bytes() == b"another picture"
+
+
+def test_a_known_file_that_changes_between_two_facts_is_never_stored_under_the_old_fingerprint(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected(source, tmp_path)
+    with monkeypatch.context() as patches:
+        changed_between_facts(source, patches)
+        with pytest.raises(DataError, match=r"b\.jpg changed while it was read"):
+            collected(source, tmp_path)
+    assert collected(source, tmp_path)["sea/b.jpg"].read_bytes() == b"another picture"
 
 
 @pytest.mark.parametrize("damage", ["content", "columns"])

@@ -17,7 +17,7 @@ import pandas as pd
 
 from mediarank.media.image import Pixels
 from mediarank.similarity.near_duplicates import near_duplicate_groups
-from mediarank.types import Manifest
+from mediarank.types import Manifest, are_among
 
 FLAT_BITS: Final = 1
 """A hash with this many bits set or fewer means a picture without structure, which would match any other such one."""
@@ -71,16 +71,17 @@ def duplicate_groups(
     picture : path of a working copy -> its pixels
     bits : how many bits of two hashes may differ
     """
-    kind = dict(zip(manifest.table["item_id"].tolist(), manifest.table["kind"].tolist(), strict=True))
-    images = frames[frames["item_id"].map(kind) == "image"]
+    known = manifest.table.loc[manifest.table["kind"] == "image", "item_id"]
+    images = frames[are_among(frames["item_id"], set(known.tolist()))]
     images = images.drop_duplicates("item_id").sort_values("item_id", ignore_index=True)
     hashes = [h if int(h or "0", 16).bit_count() > FLAT_BITS else "" for h in images["phash"].tolist()]
     numbers = near_duplicate_groups(hashes, bits)
-    columns = (manifest.table[name].tolist() for name in ("item_id", "width", "height"))
-    size_of = {item: (int(width), int(height)) for item, width, height in zip(*columns, strict=True)}
     several = np.bincount(numbers, minlength=1)[numbers] > 1
     items, paths = (images.loc[several, name].tolist() for name in ("item_id", "path"))
     path_of = dict(zip(items, paths, strict=True))
+    shown = manifest.table[are_among(manifest.table["item_id"], path_of)]
+    columns = (shown[name].tolist() for name in ("item_id", "width", "height"))
+    size_of = {item: (int(width), int(height)) for item, width, height in zip(*columns, strict=True)}
 
     def look(item: str) -> Shot:
         return Shot(item, *size_of[item], sharpness(picture(path_of[item])))

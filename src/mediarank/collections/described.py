@@ -59,13 +59,13 @@ def from_sidecars(sidecars: Mapping[str, Path], items: Iterable[str]) -> tuple[F
     return _found(said, "XMP sidecars"), notes
 
 
-def from_pictures(files: Mapping[str, Path], cache: Path | None = None) -> Found | None:
+def from_pictures(files: Mapping[str, Path], facts: FileFacts) -> Found | None:
     """The labels in the pictures themselves, read in guarded child processes; pictures without any cost little.
 
-    cache : the folder where it is kept which pictures have any
+    facts : know which pictures have any
     """
-    facts = FileFacts("described", may_describe, cache).of(list(files.values()))
-    marked = [item for item, fact in zip(files, facts, strict=True) if fact and fact[1]]
+    found = facts.of("described", may_describe, list(files.values()))
+    marked = [item for item, fact in zip(files, found, strict=True) if fact and fact[1]]
     if not marked:
         return None
     read = partial(read_description, limits=Limits())

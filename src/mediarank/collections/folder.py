@@ -11,6 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mediarank.collections import described, label_files, label_json
+from mediarank.collections.file_facts import FileFacts
 from mediarank.collections.layout import ClassRule, Layout, read_layout
 from mediarank.collections.listing import Listing
 from mediarank.collections.merging import Found, merged
@@ -25,11 +26,11 @@ def recognises(folder: Path) -> bool:
     return bool(media_below(folder).files)
 
 
-def read(folder: Path, classes: ClassRule = "auto", cache: Path | None = None) -> Listing:
+def read(folder: Path, classes: ClassRule = "auto", facts: FileFacts | None = None) -> Listing:
     """Read the folder.
 
     classes : which folder names become classes, see `layout`
-    cache : the folder where it is kept which pictures describe themselves
+    facts : know which pictures describe themselves; by default each picture is opened
     """
     tree = media_below(folder)
     if not tree.files:
@@ -37,7 +38,7 @@ def read(folder: Path, classes: ClassRule = "auto", cache: Path | None = None) -
     names = Names(tree.files)
     exports, unknown = label_json.found_in(folder, names)
     sidecars, notes = described.from_sidecars(tree.sidecars, tree.files)
-    pictures = described.from_pictures(tree.files, cache)
+    pictures = described.from_pictures(tree.files, facts or FileFacts())
     found = [*label_files.found_in(folder, names), *exports, *(place for place in (sidecars, pictures) if place)]
     layout = read_layout(tree.files, classes)
     given = {item for place in found for item in place.labels["classes"]["item"]}

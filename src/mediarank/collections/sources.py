@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Final, Protocol
 
@@ -23,6 +24,7 @@ from mediarank.collections import (
 from mediarank.collections import folder as folder_source
 from mediarank.collections.containment import irregular_below, require_inside
 from mediarank.collections.demo.plan import DemoConfig
+from mediarank.collections.file_facts import FileFacts
 from mediarank.collections.layout import ClassRule
 from mediarank.collections.listing import Listing, escaped
 from mediarank.collections.tree import Skipped, media_below
@@ -96,16 +98,16 @@ def recognise(folder: Path) -> str:
 
 
 def open_collection(
-    folder: Path, source: str | None = None, classes: ClassRule = "auto", cache: Path | None = None
+    folder: Path, source: str | None = None, classes: ClassRule = "auto", facts: FileFacts | None = None
 ) -> Listing:
-    """The items and labels of a folder, read by the named or recognised source; cache : see `folder.read`"""
+    """The items and labels of a folder, read by the named or recognised source; facts : see `folder.read`"""
     _require_folder(folder)
     name = source if source not in (None, AUTO) else recognise(folder)
     if name not in COLLECTIONS:
         known = ", ".join((DEMO[0], AUTO, *COLLECTIONS))
         raise ConfigError(f"collection.source {name!r} is unknown; the known sources are {known}.")
     if name == FOLDER:
-        return folder_source.read(folder, classes, cache)
+        return folder_source.read(folder, classes, facts)
     if classes != "auto":
         raise ConfigError(
             f"collection.classes is about the names of folders, but {folder} is read as {name}, which has labels; "
@@ -130,15 +132,19 @@ class Collected:
 
     def origin(self, item: str) -> str:
         """Where the source has an item, relative to its folder; empty if it is not there."""
-        path, folder = self.files[item].as_posix(), f"{self.source.as_posix()}/" if self.source else ""
-        return escaped(path.removeprefix(folder)) if folder and path.startswith(folder) else ""
+        path = self.files[item].as_posix()
+        return escaped(path.removeprefix(self._folder)) if self._folder and path.startswith(self._folder) else ""
+
+    @cached_property
+    def _folder(self) -> str:
+        return f"{self.source.as_posix()}/" if self.source else ""
 
 
-def collect(config: CollectionConfig, drawn: Path, cache: Path | None = None) -> Collected:
+def collect(config: CollectionConfig, drawn: Path, facts: FileFacts | None = None) -> Collected:
     """The collection's media and labels.
 
     drawn : an empty folder for media that are generated
-    cache : see `folder.read`
+    facts : see `folder.read`
     """
     if config.source == DEMO[0]:
         from mediarank.collections import demo  # draws, films and makes sounds: slow to import
@@ -152,7 +158,7 @@ def collect(config: CollectionConfig, drawn: Path, cache: Path | None = None) ->
         raise ConfigError(
             f"collection.path {config.path!r} holds this project's own data folder; name the folder of your media."
         )
-    listing = open_collection(source, config.source, config.classes, cache)
+    listing = open_collection(source, config.source, config.classes, facts)
     for note in listing.notes:
         print(f"note: {note}", file=sys.stderr)
     for path, kind in irregular_below(source):

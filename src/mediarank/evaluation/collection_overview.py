@@ -18,7 +18,7 @@ import pandas as pd
 
 from mediarank.evaluation.blocks import Block, Gallery, Row, Text, Tile
 from mediarank.evaluation.report import Section
-from mediarank.types import Doubles
+from mediarank.types import Doubles, are_among
 
 GRID: Final = 8
 SHEET_ROWS: Final = 12
@@ -111,7 +111,8 @@ def outliers(vectors: Doubles) -> list[int]:
     squares = (vectors**2).sum(axis=1)
     distance = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * vectors @ vectors.T, 0.0))
     np.fill_diagonal(distance, np.inf)
-    nearest = np.sort(distance, axis=1)[:, : min(NEIGHBOURS, len(vectors) - 1)]
+    count = min(NEIGHBOURS, len(vectors) - 1)
+    nearest = np.sort(np.partition(distance, count - 1, axis=1)[:, :count], axis=1)
     lonely: list[int] = np.argsort(-nearest.mean(axis=1).round(6), kind="stable").tolist()
     return lonely
 
@@ -121,7 +122,7 @@ def facts_of(
 ) -> dict[str, set[str]]:
     """item -> words about it: colours, format, month, camera, folder and labels"""
     found = {}
-    for row in items[items["item_id"].isin(set(looks))].to_dict("records"):
+    for row in items[are_among(items["item_id"], looks)].to_dict("records"):
         item = str(row["item_id"])
         found[item] = {*_colours(looks[item]), *_written(row), *labels.get(item, ())}
     return found

@@ -31,8 +31,8 @@ def summary_of(
         pairs = zip(usable["item_id"], usable["sha256"], strict=True)
         prints = {fingerprint(item): str(digest)[:8] for item, digest in pairs}
     return {
-        "collection": hashlib.sha256("".join(sorted(usable["sha256"])).encode()).hexdigest()[:12],
-        "newest": max(usable["taken_at"], default=""),
+        "collection": hashlib.sha256("".join(sorted(usable["sha256"].tolist())).encode()).hexdigest()[:12],
+        "newest": max(usable["taken_at"].tolist(), default=""),
         "items": items,
         "prints": prints,
         "labels": dict(labelled),

@@ -20,7 +20,8 @@ def thumbnails(frames: pd.DataFrame, media: Mapping[str, File], side: int) -> Ca
     media : the working copies by path
     side : pixels of the longer side
     """
-    path_of = frames.drop_duplicates("item_id").set_index("item_id")["path"].to_dict()
+    first = frames.drop_duplicates("item_id")
+    path_of = dict(zip(first["item_id"].tolist(), first["path"].tolist(), strict=True))
 
     def thumbnail(item: str) -> bytes | None:
         return small_jpeg(read_picture(media[path_of[item]]), side) if item in path_of else None

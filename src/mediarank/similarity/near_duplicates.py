@@ -35,6 +35,8 @@ def near_duplicate_groups(hashes: Sequence[str], max_distance: int = 4) -> npt.N
         raise DataError(f"The distance of near-duplicates must be from 0 to {BITS // 4 - 1} bits, not {max_distance}.")
     pictured = np.flatnonzero([bool(h) for h in hashes])
     values = np.array([int(hashes[i], 16) for i in pictured.tolist()], dtype=np.uint64)
+    by_value = np.argsort(values, kind="stable")
+    pictured, values = pictured[by_value], values[by_value]
     links = [_links(values, mask, max_distance) for mask in _masks(max_distance, len(values))]
     left, right = (pictured[np.concatenate(side)] for side in zip(*links, strict=True))
     graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right)), shape=(len(hashes), len(hashes)))
@@ -58,11 +60,13 @@ def _links(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Pairs that agree on these bits and differ in at most `max_distance` bits over all.
 
+    values : in ascending order
+
     Neighbours in the order by (band, value) are compared at growing offsets until no pair of that offset still
     shares a band: as many passes as the fullest bucket has members.
     """
     band = values & np.uint64(bits)
-    order = np.lexsort((values, band))
+    order = np.argsort(band, kind="stable")
     band, value = band[order], values[order]
     left, right = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     alive = np.arange(len(values) - 1)

@@ -28,15 +28,17 @@ def run(
     finished : name of a shard -> a file that already holds it, or None
     """
     with disk.scratch(data / "raw/drawn") as drawn:
-        found = collect_from(config, drawn, cache)
+        facts = FileFacts(cache)
+        found = collect_from(config, drawn, facts)
         skipped = list(found.skipped)
         unreadable = []
         with atomic_folder(data / "raw/media") as media, ShardWriter(media, finished=finished) as shards:
             items = sorted(found.files)
-            facts = FileFacts("fingerprints", sha256_of, cache, progress=True)
-            for item, fingerprint in zip(items, facts.of([found.files[item] for item in items]), strict=True):
+            files = [found.files[item] for item in items]
+            fingerprints = facts.of("fingerprints", sha256_of, files, progress=True)
+            for item, file, fingerprint in zip(items, files, fingerprints, strict=True):
                 if fingerprint:
-                    shards.add(item, found.files[item], *fingerprint, found.origin(item))
+                    shards.add(item, file, *fingerprint, found.origin(item))
                 else:
                     unreadable.append(item)
     if unreadable:

@@ -12,6 +12,8 @@ from versioned_project import dvc, git
 
 from mediarank.ops.runs.dvc_stages import CACHED, TO_RUN, Stages
 from mediarank.ops.runs.unchanged_sources import WATCHED_VARIABLE
+from mediarank.ops.versions.lockfile import parse_yaml
+from mediarank.ops.versions.objects import Objects
 from mediarank.types import DataError
 
 
@@ -76,6 +78,21 @@ def test_a_change_between_two_steps_is_noticed(project: Path, looks: Counter[str
         assert stages.begin("list").outcome == TO_RUN
         assert looks["photos"] == 2
         stages.abandon("list")
+
+
+def test_a_command_is_told_where_the_cache_is(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = parse_yaml((project / "dvc.lock").read_bytes(), "dvc.lock")["stages"]["list"]["outs"][0]["md5"]
+    with Objects(project) as objects:
+        expected = objects.path(recorded)
+    (project.parent / "photos/c.jpg").write_text("c")
+    monkeypatch.chdir(project)
+    with Stages(project) as stages:
+        for name, value in stages.begin("list").variables:
+            monkeypatch.setenv(name, value)
+    monkeypatch.setattr(Objects, "_repo", None)
+    with Objects(project) as objects:
+        assert objects.path(recorded) == expected
+        assert b"a.jpg" in objects.read(recorded)
 
 
 def test_a_change_while_the_commands_run_fails_the_stage(project: Path, looks: Counter[str]) -> None:

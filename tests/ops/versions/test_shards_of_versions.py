@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from mediarank.media.files import Held
 from mediarank.media.shards import ShardWriter
 from mediarank.ops.versions.changes import MEDIA, data_changes
 from mediarank.ops.versions.kept_shards import KeptShards
+from mediarank.ops.versions.objects import CACHE_VARIABLE
+from mediarank.ops.versions.objects import Objects as DvcObjects
 
 
 class Objects:
@@ -60,3 +65,33 @@ def test_what_the_cache_has_is_found_by_name(versioned: Path, tmp_path: Path) ->
         assert kept("images/none.jpg") is None
     with KeptShards(tmp_path / "without a lock", "data/raw/media") as none:
         assert none("images/forest.jpg") is None
+
+
+def without_dvc(self: DvcObjects) -> Any:
+    raise AssertionError("DVC was opened")
+
+
+def test_a_stage_of_a_run_finds_shards_without_dvc(versioned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    media = versioned / "data/raw/media"
+    names = [path.relative_to(media).as_posix() for path in media.rglob("*") if path.is_file()]
+    with KeptShards(versioned, "data/raw/media") as kept:
+        expected = {name: kept(name) for name in names}
+    note = json.dumps([str(versioned.resolve()), str(versioned.resolve() / ".dvc/cache/files/md5")])
+    monkeypatch.setenv(CACHE_VARIABLE, note)
+    monkeypatch.setattr(DvcObjects, "_repo", property(without_dvc))
+    monkeypatch.chdir(versioned)
+    with KeptShards(Path(), "data/raw/media") as kept:
+        assert {name: kept(name) for name in names} == expected
+        assert kept("images/none.jpg") is None
+
+
+def test_the_cache_of_another_project_is_not_used(
+    versioned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage may run another project's commands, which inherit its environment."""
+    with DvcObjects(versioned) as objects:
+        expected = objects.path("0123")
+    monkeypatch.setenv(CACHE_VARIABLE, json.dumps([str(tmp_path / "other"), str(tmp_path / "other/cache")]))
+    monkeypatch.setenv("DVC_ROOT", str(versioned))
+    with DvcObjects(versioned) as objects:
+        assert objects.path("0123") == expected

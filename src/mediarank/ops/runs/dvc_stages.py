@@ -20,6 +20,7 @@ from mediarank.ops.runs.dag import LOCK, PLAN, Plan, address_of, commands_of, op
 from mediarank.ops.runs.dvc_looks import looked_at_once, watched
 from mediarank.ops.runs.lock_text import with_entry
 from mediarank.ops.runs.unchanged_sources import STAGE_VARIABLE, WATCHED_VARIABLE
+from mediarank.ops.versions.objects import CACHE_VARIABLE, cache_note
 
 CACHED, RESTORED, RAN, TO_RUN = "cached", "restored", "ran", "to run"
 
@@ -31,7 +32,7 @@ class Begun:
     outcome : CACHED, RESTORED, RAN (a stage without a command), or TO_RUN: call `finish` after the commands
     commands : as dvc.yaml writes them, for a shell
     folder : where to run them
-    variables : what DVC adds to their environment, and which folders are watched here
+    variables : what DVC adds to their environment, which folders are watched here, and where DVC's cache is
     """
 
     outcome: str
@@ -89,8 +90,9 @@ class Stages:
             except RunCacheNotFoundError:
                 stage.save_deps()
                 self._writing[address] = self._claim.pop_all()
-                ours = (("DVC_ROOT", self._repo.root_dir), (STAGE_VARIABLE, stage.addressing))
-                return Begun(TO_RUN, commands_of(stage.cmd), stage.wdir, (*ours, (WATCHED_VARIABLE, folders)))
+                dvcs = (("DVC_ROOT", self._repo.root_dir), (STAGE_VARIABLE, stage.addressing))
+                ours = ((WATCHED_VARIABLE, folders), (CACHE_VARIABLE, cache_note(self._repo)))
+                return Begun(TO_RUN, commands_of(stage.cmd), stage.wdir, (*dvcs, *ours))
             self._record(stage)
             return Begun(RESTORED)
 

@@ -15,7 +15,7 @@ from mediarank.types import MediarankError
 
 
 class KeptShards:
-    """Name of a shard -> the file in DVC's cache that holds it, or None; DVC is imported when first needed.
+    """Name of a shard -> the file in DVC's cache that holds it, or None; DVC is imported only outside `mediarank run`.
 
     folder : of the shards, as dvc.lock names it
     """

@@ -8,17 +8,26 @@ hash before it is returned: a damaged cache file is fetched again.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from mediarank.ops.versions.lockfile import content_hash
 from mediarank.types import DataError
 
 FOLDER = ".dir"
 """The ending of DVC's hash of a folder, which is that of a JSON list of its files and their hashes."""
+CACHE_VARIABLE: Final = "MEDIARANK_DVC_CACHE"
+"""Set for the command of a stage to `cache_note`, so that a stage finds contents without importing DVC."""
+
+
+def cache_note(repo: Any) -> str:
+    """The root of an open DVC repository and the folder of its cache, as a list in JSON."""
+    return json.dumps([str(Path(repo.root_dir).resolve()), repo.cache.local.path])
 
 
 class MissingObject(DataError):
@@ -50,7 +59,7 @@ class Objects:
 
     def path(self, oid: str) -> Path:
         """The path of a content in the cache, whether or not it exists."""
-        return Path(self._repo.cache.local.oid_to_path(oid))
+        return self._cache / oid[:2] / oid[2:]
 
     def read(self, oid: str) -> bytes:
         """A whole content; fetched if it is missing or damaged here."""
@@ -122,6 +131,12 @@ class Objects:
         except FileNotFoundError:
             return None
         return content if content_hash(content) == oid.removesuffix(FOLDER) else None
+
+    @cached_property
+    def _cache(self) -> Path:
+        """The folder of DVC's cache, from the process that runs DVC if it has opened the same project."""
+        root, folder = json.loads(os.environ.get(CACHE_VARIABLE) or '["", ""]')
+        return Path(folder if root == str(self._root.resolve()) else self._repo.cache.local.path)
 
     @property
     def _repo(self) -> Any:
