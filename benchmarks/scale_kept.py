@@ -54,15 +54,16 @@ class Spent(Watch):
 
     def __init__(self, pid: int) -> None:
         self._seen: dict[tuple[str, int], float] = {}
+        self._every: dict[int, float] = {}
         super().__init__(pid, pause=0.25)
 
     def _stages(self) -> list[tuple[str, psutil.Process]]:
         found = super()._stages()
         for stage, process in [*found, ("dvc", self._process)]:
             for member in [process, *(process.children(recursive=True) if stage != "dvc" else [])]:
-                with suppress(psutil.Error):
-                    times = member.cpu_times()
-                    self._seen[stage, member.pid] = times.user + times.system
+                _note(self._seen, (stage, member.pid), member)
+        for member in [self._process, *self._process.children(recursive=True)]:
+            _note(self._every, member.pid, member)
         return found
 
     @property
@@ -71,6 +72,17 @@ class Spent(Watch):
         for (stage, _), seconds in self._seen.items():
             spent[stage] = spent.get(stage, 0.0) + seconds
         return spent
+
+    @property
+    def whole(self) -> float:
+        """Of the command and everything that it started, as last seen."""
+        return sum(self._every.values())
+
+
+def _note(seen: dict[Any, float], key: Any, process: psutil.Process) -> None:
+    with suppress(psutil.Error):
+        times = process.cpu_times()
+        seen[key] = times.user + times.system
 
 
 def watched(project: Project, *command: str, minutes: float | None = None) -> dict[str, Any]:
@@ -97,10 +109,10 @@ def watched(project: Project, *command: str, minutes: float | None = None) -> di
         name: (round(watch.seconds[name], 1), round(spent.get(name, 0.0), 1), round(watch.peak[name]))
         for name in watch.seconds
     }
-    # The system knows the whole to the last moment, but not of what is killed, which nothing waits for.
+    # The system knows the whole to the last moment, but not of processes that nobody waits for, such as decoders.
     return {
         "seconds": round(time.perf_counter() - began, 1),
-        "processor": round(max(sum(spent.values()), _of_children() - before), 1),
+        "processor": round(max(watch.whole, _of_children() - before), 1),
         "dvc": round(spent.get("dvc", 0.0), 1),
         "stages": stages,
         "finished": finished,

@@ -113,7 +113,7 @@ class DvcProcess:
 
 def main() -> None:
     """Serve one owner, until it closes our standard input."""
-    gc.set_threshold(50_000)  # imports and a large source make a million small objects, and no cycles
+    gc.set_threshold(1_000_000)  # imports and a large source make a million small objects, and no cycles
     from dataclasses import asdict
 
     import dvc  # noqa: F401 - it sets up its logging when it is imported
