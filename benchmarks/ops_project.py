@@ -38,7 +38,9 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PREFECT_", "MLFLOW_", "mediarank_"))}
+        """As users have it: without settings of this shell, such as one that has every process compile all modules."""
+        strange = ("PREFECT_", "MLFLOW_", "mediarank_", "PYTHON")
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(strange)}
         ports = {f"MEDIARANK_{name}_PORT": str(free_port()) for name in ("PREFECT", "MLFLOW", "EXPLORER")}
         return inherited | quiet_environment(self.root) | ports | {
             "MEDIARANK_PYTHON": sys.executable,
