@@ -153,7 +153,7 @@ def describe(folder: Path, cache: Path, types: Mapping[str, str]) -> Described:
     made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
     copies = [one for one in made if not isinstance(one, Failed)]
     media = {path: file for one in copies for path, file in one.files.items()}
-    frames = tables_of(copies)[0]
+    frames = tables_of([row for one in copies for row in one.frames], [])[0]
     items = frames["item_id"].tolist()
     near = near_duplicate_groups(frames["phash"].tolist(), SplitsConfig().near_duplicate_bits)
     groups = [f"{group} {said[item]}" for group, item in zip(near.tolist(), items, strict=True)]

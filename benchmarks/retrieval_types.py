@@ -94,7 +94,7 @@ def describe(
     made = working_copies(jobs, FramesConfig(), Limits(), ContentCache(cache / "copies"))
     copies = [one for one in made if not isinstance(one, Failed)]
     media = {path: file for one in copies for path, file in one.files.items()}
-    frames = tables(copies)[0]
+    frames = tables([row for one in copies for row in one.frames], [])[0]
     families = {name: TYPES[name] for name in types}
     found = _described(frames, classes, families, media, FeatureCache(cache / "features"), seed)
     asked = set(listing.labels.queries_among(found.classes))
