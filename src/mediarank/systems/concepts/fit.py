@@ -85,8 +85,9 @@ def fit(inputs: Inputs, config: Config) -> Fitted:
     """Learn from the base models' scores of the roles to learn from; rank every test item for every concept."""
     pools = _pools(inputs, config)
     items = [item for item in sorted(inputs.labels.looked_at) if all(item in inputs.base_scores[k] for k in pools)]
-    judgments = Judgments.from_pairs((pair for pair in inputs.labels.shown if pair[1] in set(items)), items)
-    learning, test = (sorted(set(items).intersection(inputs.roles.items(*r))) for r in (config.learn_from, ("test",)))
+    judged = set(items)
+    judgments = Judgments.from_pairs((pair for pair in inputs.labels.shown if pair[1] in judged), items)
+    learning, test = (sorted(judged.intersection(inputs.roles.items(*r))) for r in (config.learn_from, ("test",)))
     if not learning or not test:
         raise NotApplicable(f"concepts needs labelled items in the roles {', '.join(config.learn_from)} and in test.")
     known, found = (_of_items(inputs.base_scores, pools, of_role) for of_role in (learning, test))
