@@ -21,7 +21,7 @@ from retrieval_protocol import Prepared, Protocol
 from retrieval_results import FoldRows, Row
 
 from mediarank.evaluation.ranks import ranking
-from mediarank.learners.pairwise.phi_rankers import fit_best
+from mediarank.learners.pairwise.phi_rankers import fit_all
 from mediarank.learners.pairwise.triplets import draw_pairs
 from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import SIMILARITIES, phi_over_types
@@ -66,8 +66,8 @@ def run_large(prepared: Prepared, protocol: Protocol, instances: int, count: int
     triplets.differences  # noqa: B018  # made outside the time
     fitted = {}
     for method in METHODS:
-        chosen = fit_best(method, prepared.triplets, prepared.validation)
-        fitted[method] = fit_best(method, triplets, prepared.validation, [chosen.ranker])
+        chosen = fit_all({method: None}, prepared.triplets, prepared.validation)[method]
+        fitted |= fit_all({method: [chosen.ranker]}, triplets, prepared.validation)
     weights = np.stack([found.ranker.ranking_weights for found in fitted.values()]).astype(np.float32)
     code = {name: k for k, name in enumerate(sorted(set(collection.classes.values())))}
     own = np.array([code[collection.classes[item]] for item in collection.items], np.int32)

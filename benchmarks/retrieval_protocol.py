@@ -18,7 +18,7 @@ from retrieval_results import Row
 from mediarank.evaluation.metrics import measure as measure_metric
 from mediarank.evaluation.protocols import rank_methods
 from mediarank.learners.online.first_order import OPAR2
-from mediarank.learners.pairwise.phi_rankers import RANKERS, Chosen, FixedWeights, Validation, fit_best
+from mediarank.learners.pairwise.phi_rankers import RANKERS, Chosen, FixedWeights, Validation, fit_all
 from mediarank.learners.pairwise.triplets import Triplets, draw_pairs
 from mediarank.similarity.phi import SIMILARITIES
 from mediarank.similarity.scaling import PhiScaler, fit_scaler
@@ -142,7 +142,7 @@ def run_fold(prepared: Prepared, methods: Sequence[str], variant: str) -> tuple[
     for method in ONLINE:
         if method in methods:
             last = [replace(ranker, averaged=False) for ranker in RANKERS[method](prepared.triplets.phi.shape[1])]
-            fitted[f"{method}_last"] = fit_best(method, prepared.triplets, prepared.validation, last)
+            fitted[f"{method}_last"] = fit_all({method: last}, prepared.triplets, prepared.validation)[method]
     scores = prepared.collection.scores(
         prepared.test, prepared.scaler, tuple(fitted), lambda method, phi: fitted[method].ranker.predict(phi)
     )
@@ -157,7 +157,7 @@ def run_fold(prepared: Prepared, methods: Sequence[str], variant: str) -> tuple[
 def chosen_of(method: str, prepared: Prepared) -> Chosen:
     """The method with the best of its candidates."""
     if method not in SLOW:
-        return fit_best(method, prepared.triplets, prepared.validation)
+        return fit_all({method: None}, prepared.triplets, prepared.validation)[method]
     queries = len(prepared.triplets.offsets) - 1
     triplets = prepared.triplets.first_queries(max(2, round(CHOSEN_ON * queries)))
     validation = prepared.validation
@@ -165,8 +165,8 @@ def chosen_of(method: str, prepared: Prepared) -> Chosen:
     asked = np.sort(asked[: max(2, round(CHOSEN_ON * len(asked)))])
     classes = {item: prepared.collection.classes[item] for item in validation.items}
     part = Validation.of_classes(classes, [validation.queries[k] for k in asked], validation.phi[asked])
-    found = fit_best(method, triplets, part)
-    return fit_best(method, prepared.triplets, validation, [type(found.ranker)(**found.parameters)])
+    found = fit_all({method: None}, triplets, part)[method]
+    return fit_all({method: [type(found.ranker)(**found.parameters)]}, prepared.triplets, validation)[method]
 
 
 def pick_types(validation: Validation, triplets: Triplets, count: int) -> tuple[int, ...]:

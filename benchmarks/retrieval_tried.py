@@ -18,7 +18,7 @@ import numpy as np
 from retrieval_protocol import Prepared, Protocol, judged
 from retrieval_results import FoldRows, Row
 
-from mediarank.learners.pairwise.phi_rankers import fit_best
+from mediarank.learners.pairwise.phi_rankers import fit_all
 from mediarank.learners.pairwise.triplets import DrawnPairs, draw_pairs
 from mediarank.similarity.nearest import top
 from mediarank.similarity.phi import weighted_phi
@@ -39,11 +39,11 @@ def run_tried(prepared: Prepared, protocol: Protocol) -> FoldRows:
     rng = np.random.default_rng([protocol.seed, prepared.fold, 4])
     names = [learning.classes[item] for item in learning.items]
     drawn = draw_pairs(names, min(INSTANCES, protocol.instances), rng, protocol.negatives)
-    plain = fit_best("opar2", learning.triplets(drawn, prepared.scaler), prepared.validation)
+    plain = fit_all({"opar2": None}, learning.triplets(drawn, prepared.scaler), prepared.validation)["opar2"]
     found = {"opar2": plain.validation_map}
     for share in HARD_SHARES:
         triplets = learning.triplets(hard_negatives(learning, drawn, prepared.scaler, share, rng), prepared.scaler)
-        found[f"hard {share:.0%}"] = fit_best("opar2", triplets, prepared.validation).validation_map
+        found[f"hard {share:.0%}"] = fit_all({"opar2": None}, triplets, prepared.validation)["opar2"].validation_map
     weights = plain.ranker.ranking_weights
     scores = np.asarray(prepared.validation.phi @ weights, np.float32)
     crowd = crowding(known, prepared.scaler, weights, rng)

@@ -20,7 +20,7 @@ from mediarank.learners.pairwise.coordinate_ascent import (
     mean_average_precision,
 )
 from mediarank.learners.pairwise.lambdamart import LambdaMART
-from mediarank.learners.pairwise.phi_rankers import CURVED, RANKERS, FixedWeights, Validation, fit_best, ranker_arrays
+from mediarank.learners.pairwise.phi_rankers import CURVED, RANKERS, FixedWeights, Validation, fit_all, ranker_arrays
 from mediarank.learners.pairwise.ranknet import RankNet, _gradients
 from mediarank.learners.pairwise.triplet_ranksvm import RankSVM
 from mediarank.learners.pairwise.triplets import Triplets
@@ -163,7 +163,7 @@ def validation(seed: int = 0) -> Validation:
 
 
 def test_the_best_dimension_is_chosen() -> None:
-    found = fit_best("best_fea", made_triplets(0), validation())
+    found = fit_all({"best_fea": None}, made_triplets(0), validation())["best_fea"]
     assert found.parameters == {"name": "0"}
     assert found.validation_map == 1
     assert ranker_arrays("best_fea", found.ranker)["best_fea"].tolist() == [1, 0, 0]
@@ -175,12 +175,12 @@ def test_what_is_chosen_is_the_best_candidate_by_validation() -> None:
     for candidate in RANKERS["scw"](3):
         candidate.fit_triplets(data)
         reached.append(chosen_by.judge(candidate)[0])
-    assert fit_best("scw", data, chosen_by).validation_map == max(reached)
+    assert fit_all({"scw": None}, data, chosen_by)["scw"].validation_map == max(reached)
 
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ConfigError, match="no ranking method 'magic'"):
-        fit_best("magic", made_triplets(0), validation())
+        fit_all({"magic": None}, made_triplets(0), validation())
     with pytest.raises(DataError, match="None of the validation queries"):
         Validation.of_classes({"a": "1", "b": "2"}, ["a"], np.zeros((1, 2, 3), np.float32))
 

@@ -3,8 +3,8 @@
 A ranker learns by `fit_triplets` and scores by `predict`; a linear one also has `ranking_weights`, another one the
 `arrays` that it consists of. `RANKERS` gives the candidates of a method for a number of dimensions: one ranker per
 parameter setting. `fit_all` fits those of several methods and keeps for each the one with the highest mean average
-precision over validation queries, the first among equals; `fit_best` does it for one method. `ranker_arrays` and
-`restored` keep a ranker in a file and bring it back.
+precision over validation queries, the first among equals. `ranker_arrays` and `restored` keep a ranker in a file and
+bring it back.
 """
 
 from __future__ import annotations
@@ -149,14 +149,6 @@ class Chosen:
     validation_map: float
     better_than_chance: bool
     seconds: float
-
-
-def fit_best(method: str, data: Triplets, validation: Validation, candidates: Sequence[Ranker] | None = None) -> Chosen:
-    """The method with the parameters that rank the validation queries best.
-
-    candidates : rankers to choose from, by default those that `RANKERS` names for the method
-    """
-    return fit_all({method: candidates}, data, validation)[method]
 
 
 def fit_all(
