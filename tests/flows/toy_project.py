@@ -130,7 +130,7 @@ def gone(pid: int) -> bool:
     """Whether no process has this id, or only one that waits to be buried."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may end while this is read
         pass
     try:
         os.kill(pid, 0)

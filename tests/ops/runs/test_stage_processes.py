@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from toy_project import gone
 from waiting import wait_for
 
 from mediarank.ops.runs.stage_processes import Children, RunStopped
@@ -37,17 +37,6 @@ def children(root: Path, grace: float = 5.0, parallel: int = 2) -> Children:
 def pids(root: Path) -> list[int]:
     wait_for((root / "pids").exists)
     return [int(word) for word in (root / "pids").read_text().split()]
-
-
-def gone(pid: int) -> bool:
-    state = Path(f"/proc/{pid}/stat")
-    if Path("/proc/self/stat").exists():
-        return not state.exists() or state.read_text().rsplit(")", 1)[1].split()[0] == "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
 
 
 def test_lines_are_passed_on_as_they_are_printed_and_the_code_is_kept(tmp_path: Path) -> None:
