@@ -141,7 +141,10 @@ class _Contents(Mapping[str, bytes]):
         if joined is None or len(joined) != sum(self._lengths.values()):
             made = self._again()
             if isinstance(made, Failed):
-                raise DataError(f"An original that could be decoded before can't be decoded now: {made.reason}")
+                raise DataError(
+                    f"{next(iter(self._lengths), 'A working copy')}: its original was decoded before, but can't be "
+                    f"now: {made.reason} Run it again; if that does not help, delete .mediarank/cache/frames."
+                )
             return made.contents
         starts = accumulate(self._lengths.values(), initial=0)
         return {path: joined[at : at + size] for (path, size), at in zip(self._lengths.items(), starts, strict=False)}
